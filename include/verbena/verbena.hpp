@@ -1,0 +1,13 @@
+/// @file
+/// All of verbena's public interface.
+#pragma once
+
+#include <verbena/device.hpp>
+#include <verbena/endpoint.hpp>
+#include <verbena/error.hpp>
+#include <verbena/group.hpp>
+#include <verbena/memory.hpp>
+#include <verbena/operation.hpp>
+#include <verbena/runtime.hpp>
+#include <verbena/settings.hpp>
+#include <verbena/version.hpp>

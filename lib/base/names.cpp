@@ -1,0 +1,97 @@
+/// Names of the public enumerations, as people read them.
+#include <array>
+#include <utility>
+
+#include <verbena/device.hpp>
+#include <verbena/group.hpp>
+#include <verbena/memory.hpp>
+#include <verbena/settings.hpp>
+
+namespace verbena {
+namespace {
+
+constexpr std::array<std::pair<DataType, std::string_view>, 8> data_types = {{{DataType::i8, "i8"},
+                                                                              {DataType::u8, "u8"},
+                                                                              {DataType::i32, "i32"},
+                                                                              {DataType::u32, "u32"},
+                                                                              {DataType::i64, "i64"},
+                                                                              {DataType::u64, "u64"},
+                                                                              {DataType::f32, "f32"},
+                                                                              {DataType::f64, "f64"}}};
+constexpr std::array<std::pair<ReduceOp, std::string_view>, 5> reduce_ops = {{{ReduceOp::sum, "sum"},
+                                                                              {ReduceOp::prod, "prod"},
+                                                                              {ReduceOp::min, "min"},
+                                                                              {ReduceOp::max, "max"},
+                                                                              {ReduceOp::avg, "avg"}}};
+
+template <class Table, class Value> std::string_view name_in(const Table& table, Value value) noexcept {
+    for (const auto& [candidate, text] : table) {
+        if (candidate == value) return text;
+    }
+    return "unknown";
+}
+
+template <class Value, std::size_t N>
+std::optional<Value> value_in(const std::array<std::pair<Value, std::string_view>, N>& table,
+                              std::string_view name) noexcept {
+    for (const auto& [value, text] : table) {
+        if (text == name) return value;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::string_view name(DataType type) noexcept { return name_in(data_types, type); }
+std::string_view name(ReduceOp op) noexcept { return name_in(reduce_ops, op); }
+std::optional<DataType> data_type_of(std::string_view name) noexcept { return value_in(data_types, name); }
+std::optional<ReduceOp> reduce_op_of(std::string_view name) noexcept { return value_in(reduce_ops, name); }
+
+std::size_t size_of(DataType type) noexcept {
+    switch (type) {
+    case DataType::i8:
+    case DataType::u8: return 1;
+    case DataType::i32:
+    case DataType::u32:
+    case DataType::f32: return 4;
+    case DataType::i64:
+    case DataType::u64:
+    case DataType::f64: return 8;
+    }
+    return 0;
+}
+
+std::string_view name(MemoryKind kind) noexcept {
+    switch (kind) {
+    case MemoryKind::host: return "host";
+    case MemoryKind::pinned: return "pinned";
+    case MemoryKind::device: return "device";
+    case MemoryKind::managed: return "managed";
+    }
+    return "unknown";
+}
+
+std::string_view name(PortState state) noexcept {
+    switch (state) {
+    case PortState::nop: return "NOP";
+    case PortState::down: return "DOWN";
+    case PortState::init: return "INIT";
+    case PortState::armed: return "ARMED";
+    case PortState::active: return "ACTIVE";
+    case PortState::active_defer: return "ACTIVE_DEFER";
+    case PortState::unknown: break;
+    }
+    return "unknown";
+}
+
+std::string_view name(Source source) noexcept {
+    switch (source) {
+    case Source::built_in: return "built-in";
+    case Source::launcher: return "launcher";
+    case Source::environment: return "environment";
+    case Source::option: return "option";
+    }
+    return "unknown";
+}
+
+} // namespace verbena

@@ -1,0 +1,80 @@
+/// @file
+/// The memory-kind seam: what the core needs to know and do about memory that is not plain host memory. The host space
+/// is built in; a GPU plug-in (gpudirect/) brings the others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <verbena/device.hpp>
+#include <verbena/group.hpp>
+#include <verbena/memory.hpp>
+
+namespace verbena::mem {
+
+/// What a pointer turned out to be.
+struct Classification {
+    MemoryKind kind = MemoryKind::host;
+    int gpu = -1;        ///< CUDA ordinal for device, managed and pinned memory; -1 for host
+    std::string problem; ///< not empty: no operation may use it; one sentence with the call that would fix it
+};
+
+/// One kind of memory. Copies and reductions return when they are done. Thread-safe. Throws Error.
+class Space {
+  public:
+    virtual ~Space() = default;
+
+    [[nodiscard]] virtual MemoryKind kind() const noexcept = 0;
+    /// The CPU may load and store there, and a NIC may reach it like host memory.
+    [[nodiscard]] virtual bool is_host_accessible() const noexcept = 0;
+
+    virtual std::byte* allocate(std::size_t bytes, int gpu) = 0; ///< @throws Error (exhausted)
+    virtual void release(std::byte* memory) noexcept = 0;
+
+    /// Any mix of this kind and host memory at either end.
+    virtual void copy(std::byte* destination, const std::byte* source, std::size_t bytes) = 0;
+
+    /// `output[i] = op(inputs[0][i], inputs[1][i], ...)`, 2 to 16 inputs of this kind, on its device; `output` may be one
+    /// of the inputs. Only where !is_host_accessible(): the core reduces host-accessible memory itself.
+    virtual void reduce(DataType type, ReduceOp op, std::byte* output, std::span<const std::byte* const> inputs,
+                        std::size_t count) = 0;
+};
+
+/// What a plug-in brings. One instance lives in the plug-in for the life of the process.
+class Plugin {
+  public:
+    virtual ~Plugin() = default;
+    [[nodiscard]] virtual std::vector<GpuInfo> gpus() const = 0;
+    [[nodiscard]] virtual std::string describe() const = 0; ///< "CUDA 13.0, driver 580.159"
+    [[nodiscard]] virtual Classification classify(const void* pointer) const = 0;
+    [[nodiscard]] virtual Space& space(MemoryKind kind) = 0; ///< pinned, device, managed
+};
+
+/// The symbol a plug-in exports: `extern "C" Plugin* verbena_memory_plugin(std::uint32_t abi, const char** why)`. It
+/// answers null, with a reason, where no driver answers or `abi` is not its own.
+using PluginEntry = Plugin* (*)(std::uint32_t abi, const char** why);
+inline constexpr const char* plugin_entry_name = "verbena_memory_plugin";
+inline constexpr std::uint32_t plugin_abi = 1;
+
+/// The spaces of this process: host, and the plug-in's where one was loaded. Thread-safe after construction.
+class Spaces {
+  public:
+    /// `gpu` is the setting: "auto" looks for the plug-in and goes on without it, "off" does not look, "required" throws
+    /// Error (unavailable) with the reason.
+    explicit Spaces(const std::string& gpu);
+
+    [[nodiscard]] Classification classify(const void* pointer) const;
+    [[nodiscard]] Space& space(MemoryKind kind) const; ///< @throws Error (unavailable) with the reason
+    [[nodiscard]] std::vector<GpuInfo> gpus() const;
+    [[nodiscard]] const std::string& note() const noexcept { return note_; } ///< what was loaded, or why not
+    [[nodiscard]] bool has_plugin() const noexcept { return plugin_ != nullptr; }
+
+  private:
+    Plugin* plugin_ = nullptr;
+    std::string note_;
+};
+
+} // namespace verbena::mem

@@ -1,0 +1,112 @@
+/// @file
+/// The message engine of one rank: tagged messages over channels, operations that complete exactly once.
+///
+/// It has no thread and reads no clock: progress() is a step. Progress-thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <verbena/endpoint.hpp>
+#include <verbena/error.hpp>
+#include <verbena/memory.hpp>
+
+#include "wire/types.hpp"
+
+namespace verbena::mem {
+class Spaces;
+}
+namespace verbena::wire {
+class Device;
+}
+
+namespace verbena::msg {
+
+struct EngineOptions {
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1;
+    std::uint32_t receive_window = 64; ///< messages a peer may have on the way to us, from 1 up
+    std::uint32_t send_depth = 128;    ///< work requests asked for; from 1 up
+    std::uint32_t eager_limit = 8192;  ///< bytes
+    std::uint32_t inline_limit = 220;  ///< bytes, header included
+    std::uint64_t unexpected_limit = 64u << 20; ///< bytes
+    std::uint32_t backlog_limit = 65536;        ///< operations waiting for one peer
+    std::uint32_t max_mtu_bytes = 4096;
+    std::uint8_t ack_timeout = 14;
+    std::uint8_t retry_count = 6;
+};
+
+/// Separates message spaces: a message matches only receives of its own context. 0 is the user's; groups use others.
+using Context = std::uint16_t;
+
+/// Names one operation; a stale one is noticed by its generation.
+struct OperationId {
+    std::uint32_t index = 0;
+    std::uint32_t generation = 0;
+};
+
+class Engine;
+
+/// A composite operation (a collective): advanced by every Engine::progress() until it gives a Status.
+class Task {
+  public:
+    virtual ~Task() = default;
+    virtual std::optional<Status> advance(Engine& engine) = 0;
+};
+
+class Engine {
+  public:
+    /// Opens queues on `device`, which outlives the engine, as do `spaces`. @throws Error
+    Engine(wire::Device& device, mem::Spaces& spaces, const EngineOptions& options);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    [[nodiscard]] std::uint32_t rank() const noexcept;
+    [[nodiscard]] std::uint32_t size() const noexcept;
+
+    /// What rank `peer` must be given to connect() to us.
+    [[nodiscard]] wire::Address address_for(std::uint32_t peer) const;
+    /// Connects the channel to `peer`; messages may be sent once both ends have done it. @throws Error
+    void connect(std::uint32_t peer, std::span<const std::byte> remote);
+
+    /// Starts a message. The buffer must stay until the operation is complete. `rank` may be this rank. An operation
+    /// that cannot start (no such memory, channel down) is returned complete with its status.
+    OperationId send(std::uint32_t rank, Context context, Tag tag, std::span<const std::byte> message);
+    OperationId receive(std::uint32_t rank, Context context, Tag tag, std::span<std::byte> buffer);
+    /// Completes when every earlier send to `rank` has been acknowledged by its device.
+    OperationId flush(std::uint32_t rank);
+    OperationId start(std::unique_ptr<Task> task);
+
+    [[nodiscard]] bool is_complete(OperationId id) const noexcept;
+    [[nodiscard]] Status status(OperationId id) const noexcept; ///< would_block while not complete
+    /// The caller is done with the operation; it goes on if it is not complete.
+    void release(OperationId id) noexcept;
+
+    /// One step. Returns events handled; 0 means idle.
+    std::size_t progress();
+
+    /// Ends the channel: every operation on it ends with this status, its first root cause is kept.
+    void fail_peer(std::uint32_t rank, const Status& status, const std::string& sentence);
+
+    /// Registers memory for messages; unregistered memory works too, at the price of a registration an operation.
+    class Registration;
+    std::unique_ptr<Registration> register_memory(std::span<std::byte> memory, Access access);
+
+    /// True when nothing we sent is still on its way or waiting.
+    [[nodiscard]] bool is_quiet() const noexcept;
+
+    [[nodiscard]] ChannelInfo describe(std::uint32_t rank) const;
+    [[nodiscard]] mem::Spaces& spaces() const noexcept;
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace verbena::msg
