@@ -18,9 +18,9 @@ enum class PortState : std::uint8_t { nop, down, init, armed, active, active_def
 /// One entry of a port's GID table.
 struct GidInfo {
     int index = 0;
-    std::string gid;    ///< textual IPv6 form; an IPv4-mapped one as "::ffff:10.0.0.1"
-    std::string type;   ///< "IB", "RoCE v1", "RoCE v2"
-    std::string netdev; ///< network interface behind it; empty where there is none
+    std::string gid;             ///< textual IPv6 form; an IPv4-mapped one as "::ffff:10.0.0.1"
+    std::string type;            ///< "IB", "RoCE v1", "RoCE v2"
+    std::string netdev;          ///< network interface behind it; empty where there is none
     bool netdev_is_here = false; ///< that interface is in this process's network namespace
 };
 
@@ -53,7 +53,7 @@ struct DeviceInfo {
     std::string driver;   ///< kernel driver or provider
     std::string firmware; ///< empty where there is none
     std::string node_guid;
-    int numa_node = -1; ///< -1: unknown
+    int numa_node = -1;          ///< -1: unknown
     bool same_host_only = false; ///< reaches only processes of this host (shm)
     DeviceLimits limits;
     std::vector<PortInfo> ports;
@@ -72,9 +72,9 @@ struct Selection {
     std::string device;
     int port = 1;
     int gid_index = 0;
-    std::string reason;               ///< one sentence: why this one
-    std::string warning;              ///< empty, or one sentence on a forced choice that looks wrong
-    std::vector<Rejection> rejected;  ///< everything else that was looked at
+    std::string reason;              ///< one sentence: why this one
+    std::string warning;             ///< empty, or one sentence on a forced choice that looks wrong
+    std::vector<Rejection> rejected; ///< everything else that was looked at
 };
 
 /// A backend of this build.

@@ -23,7 +23,7 @@ struct ChannelInfo {
     std::string remote_address;
     unsigned local_mtu_bytes = 0; ///< active MTU of this end; 0 where there is none
     unsigned remote_mtu_bytes = 0;
-    unsigned path_mtu_bytes = 0; ///< the minimum of both
+    unsigned path_mtu_bytes = 0;  ///< the minimum of both
     std::uint32_t send_depth = 0; ///< work requests granted, read back
     std::uint32_t inline_bytes = 0;
     std::uint32_t receive_window = 0; ///< messages the peer may have on the way to us

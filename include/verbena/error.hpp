@@ -42,7 +42,7 @@ enum class Origin : std::uint8_t { none, system_errno, work_completion, libfabri
 /// The native code beneath an error, spelled by describe() with its specification's name.
 struct Cause {
     Origin origin = Origin::none;
-    std::int32_t code = 0;        ///< errno, ibv_wc_status, fi_errno or cudaError_t
+    std::int32_t code = 0;         ///< errno, ibv_wc_status, fi_errno or cudaError_t
     std::uint32_t vendor_code = 0; ///< vendor syndrome or provider errno; 0 where there is none
 
     friend bool operator==(const Cause&, const Cause&) = default;
@@ -52,9 +52,9 @@ struct Cause {
 struct [[nodiscard]] Status {
     ErrorCode code = ErrorCode::ok;
     Scope scope = Scope::operation;
-    std::uint32_t source = 0;  ///< rank that sent, for a receive
-    std::uint64_t tag = 0;     ///< tag of the message, for a receive
-    std::uint64_t bytes = 0;   ///< bytes that arrived in, or left, the caller's buffer
+    std::uint32_t source = 0; ///< rank that sent, for a receive
+    std::uint64_t tag = 0;    ///< tag of the message, for a receive
+    std::uint64_t bytes = 0;  ///< bytes that arrived in, or left, the caller's buffer
     Cause cause{};
 
     [[nodiscard]] bool ok() const noexcept { return code == ErrorCode::ok; }

@@ -25,15 +25,40 @@ enum class ReduceOp : std::uint8_t { sum, prod, min, max, avg };
 [[nodiscard]] VERBENA_API std::optional<DataType> data_type_of(std::string_view name) noexcept;
 [[nodiscard]] VERBENA_API std::optional<ReduceOp> reduce_op_of(std::string_view name) noexcept;
 
-template <class T> struct DataTypeOf;
-template <> struct DataTypeOf<std::int8_t> { static constexpr DataType value = DataType::i8; };
-template <> struct DataTypeOf<std::uint8_t> { static constexpr DataType value = DataType::u8; };
-template <> struct DataTypeOf<std::int32_t> { static constexpr DataType value = DataType::i32; };
-template <> struct DataTypeOf<std::uint32_t> { static constexpr DataType value = DataType::u32; };
-template <> struct DataTypeOf<std::int64_t> { static constexpr DataType value = DataType::i64; };
-template <> struct DataTypeOf<std::uint64_t> { static constexpr DataType value = DataType::u64; };
-template <> struct DataTypeOf<float> { static constexpr DataType value = DataType::f32; };
-template <> struct DataTypeOf<double> { static constexpr DataType value = DataType::f64; };
+template <class T>
+struct DataTypeOf;
+template <>
+struct DataTypeOf<std::int8_t> {
+    static constexpr DataType value = DataType::i8;
+};
+template <>
+struct DataTypeOf<std::uint8_t> {
+    static constexpr DataType value = DataType::u8;
+};
+template <>
+struct DataTypeOf<std::int32_t> {
+    static constexpr DataType value = DataType::i32;
+};
+template <>
+struct DataTypeOf<std::uint32_t> {
+    static constexpr DataType value = DataType::u32;
+};
+template <>
+struct DataTypeOf<std::int64_t> {
+    static constexpr DataType value = DataType::i64;
+};
+template <>
+struct DataTypeOf<std::uint64_t> {
+    static constexpr DataType value = DataType::u64;
+};
+template <>
+struct DataTypeOf<float> {
+    static constexpr DataType value = DataType::f32;
+};
+template <>
+struct DataTypeOf<double> {
+    static constexpr DataType value = DataType::f64;
+};
 
 /// Which algorithm a collective would take, and why.
 struct AlgorithmChoice {
@@ -53,7 +78,8 @@ class VERBENA_API Group {
     /// @throws Error (invalid_argument) for an unknown algorithm, a null pointer or a partial overlap.
     Operation all_reduce(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
                          std::string_view algorithm = {});
-    template <class T> Operation all_reduce(const T* input, T* output, std::size_t count, ReduceOp op = ReduceOp::sum) {
+    template <class T>
+    Operation all_reduce(const T* input, T* output, std::size_t count, ReduceOp op = ReduceOp::sum) {
         return all_reduce(input, output, count, DataTypeOf<T>::value, op);
     }
     /// Completes when every rank has entered it.

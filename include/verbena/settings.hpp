@@ -22,8 +22,8 @@ struct Setting {
     std::string unit;        ///< "", "bytes", "messages", "duration", ...
     std::string description; ///< one line
     Source source = Source::built_in;
-    std::string origin;      ///< the variable that gave it, e.g. "SLURM_PROCID"; empty for built-in values
-    bool secret = false;     ///< never printed
+    std::string origin;  ///< the variable that gave it, e.g. "SLURM_PROCID"; empty for built-in values
+    bool secret = false; ///< never printed
 };
 
 /// The settings of one Runtime. A value type. Text forms: sizes "64KiB", durations "10s", "500ms".
@@ -36,7 +36,8 @@ class VERBENA_API Settings {
     static Settings from_environment();
 
     /// Sets one by name. @throws Error (invalid_argument): unknown name (with the nearest known one) or bad value.
-    void set(std::string_view name, std::string_view value, Source source = Source::option, std::string_view origin = {});
+    void set(std::string_view name, std::string_view value, Source source = Source::option,
+             std::string_view origin = {});
 
     [[nodiscard]] const std::vector<Setting>& all() const noexcept { return settings_; }
     [[nodiscard]] const std::string& text(std::string_view name) const;

@@ -11,12 +11,12 @@ namespace {
 
 /// ibv_wc_status in the order of its values (infiniband/verbs.h; the numbers are ABI).
 constexpr std::array<std::string_view, 22> work_completion_names = {
-    "IBV_WC_SUCCESS",           "IBV_WC_LOC_LEN_ERR",     "IBV_WC_LOC_QP_OP_ERR",    "IBV_WC_LOC_EEC_OP_ERR",
-    "IBV_WC_LOC_PROT_ERR",      "IBV_WC_WR_FLUSH_ERR",    "IBV_WC_MW_BIND_ERR",      "IBV_WC_BAD_RESP_ERR",
-    "IBV_WC_LOC_ACCESS_ERR",    "IBV_WC_REM_INV_REQ_ERR", "IBV_WC_REM_ACCESS_ERR",   "IBV_WC_REM_OP_ERR",
-    "IBV_WC_RETRY_EXC_ERR",     "IBV_WC_RNR_RETRY_EXC_ERR", "IBV_WC_LOC_RDD_VIOL_ERR", "IBV_WC_REM_INV_RD_REQ_ERR",
-    "IBV_WC_REM_ABORT_ERR",     "IBV_WC_INV_EECN_ERR",    "IBV_WC_INV_EEC_STATE_ERR", "IBV_WC_FATAL_ERR",
-    "IBV_WC_RESP_TIMEOUT_ERR",  "IBV_WC_GENERAL_ERR"};
+    "IBV_WC_SUCCESS",          "IBV_WC_LOC_LEN_ERR",       "IBV_WC_LOC_QP_OP_ERR",     "IBV_WC_LOC_EEC_OP_ERR",
+    "IBV_WC_LOC_PROT_ERR",     "IBV_WC_WR_FLUSH_ERR",      "IBV_WC_MW_BIND_ERR",       "IBV_WC_BAD_RESP_ERR",
+    "IBV_WC_LOC_ACCESS_ERR",   "IBV_WC_REM_INV_REQ_ERR",   "IBV_WC_REM_ACCESS_ERR",    "IBV_WC_REM_OP_ERR",
+    "IBV_WC_RETRY_EXC_ERR",    "IBV_WC_RNR_RETRY_EXC_ERR", "IBV_WC_LOC_RDD_VIOL_ERR",  "IBV_WC_REM_INV_RD_REQ_ERR",
+    "IBV_WC_REM_ABORT_ERR",    "IBV_WC_INV_EECN_ERR",      "IBV_WC_INV_EEC_STATE_ERR", "IBV_WC_FATAL_ERR",
+    "IBV_WC_RESP_TIMEOUT_ERR", "IBV_WC_GENERAL_ERR"};
 
 std::string_view work_completion_name(std::int32_t code) {
     const auto index = static_cast<std::size_t>(code);
@@ -35,41 +35,64 @@ Error::~Error() = default;
 
 std::string_view name(ErrorCode code) noexcept {
     switch (code) {
-    case ErrorCode::ok: return "ok";
-    case ErrorCode::invalid_argument: return "invalid_argument";
-    case ErrorCode::truncated: return "truncated";
-    case ErrorCode::timed_out: return "timed_out";
-    case ErrorCode::would_block: return "would_block";
-    case ErrorCode::cancelled: return "cancelled";
-    case ErrorCode::unavailable: return "unavailable";
-    case ErrorCode::exhausted: return "exhausted";
-    case ErrorCode::refused: return "refused";
-    case ErrorCode::peer_lost: return "peer_lost";
-    case ErrorCode::device_failed: return "device_failed";
-    case ErrorCode::protocol_violation: return "protocol_violation";
-    case ErrorCode::internal: return "internal";
+    case ErrorCode::ok:
+        return "ok";
+    case ErrorCode::invalid_argument:
+        return "invalid_argument";
+    case ErrorCode::truncated:
+        return "truncated";
+    case ErrorCode::timed_out:
+        return "timed_out";
+    case ErrorCode::would_block:
+        return "would_block";
+    case ErrorCode::cancelled:
+        return "cancelled";
+    case ErrorCode::unavailable:
+        return "unavailable";
+    case ErrorCode::exhausted:
+        return "exhausted";
+    case ErrorCode::refused:
+        return "refused";
+    case ErrorCode::peer_lost:
+        return "peer_lost";
+    case ErrorCode::device_failed:
+        return "device_failed";
+    case ErrorCode::protocol_violation:
+        return "protocol_violation";
+    case ErrorCode::internal:
+        return "internal";
     }
     return "unknown";
 }
 
 std::string_view name(Scope scope) noexcept {
     switch (scope) {
-    case Scope::operation: return "operation";
-    case Scope::channel: return "channel";
-    case Scope::device: return "device";
-    case Scope::process: return "process";
+    case Scope::operation:
+        return "operation";
+    case Scope::channel:
+        return "channel";
+    case Scope::device:
+        return "device";
+    case Scope::process:
+        return "process";
     }
     return "unknown";
 }
 
 std::string describe(const Cause& cause) {
-    const std::string vendor = cause.vendor_code != 0 ? fmt::format(", vendor {:#x}", cause.vendor_code) : std::string();
+    const std::string vendor =
+        cause.vendor_code != 0 ? fmt::format(", vendor {:#x}", cause.vendor_code) : std::string();
     switch (cause.origin) {
-    case Origin::none: return {};
-    case Origin::system_errno: return fmt::format("{} ({}){}", errno_name(cause.code), strerror(cause.code), vendor);
-    case Origin::work_completion: return fmt::format("{} ({}){}", work_completion_name(cause.code), cause.code, vendor);
-    case Origin::libfabric: return fmt::format("FI_{} ({}){}", errno_name(cause.code), cause.code, vendor);
-    case Origin::cuda: return fmt::format("CUDA error {}{}", cause.code, vendor);
+    case Origin::none:
+        return {};
+    case Origin::system_errno:
+        return fmt::format("{} ({}){}", errno_name(cause.code), strerror(cause.code), vendor);
+    case Origin::work_completion:
+        return fmt::format("{} ({}){}", work_completion_name(cause.code), cause.code, vendor);
+    case Origin::libfabric:
+        return fmt::format("FI_{} ({}){}", errno_name(cause.code), cause.code, vendor);
+    case Origin::cuda:
+        return fmt::format("CUDA error {}{}", cause.code, vendor);
     }
     return {};
 }

@@ -24,7 +24,8 @@ constexpr std::array<std::pair<ReduceOp, std::string_view>, 5> reduce_ops = {{{R
                                                                               {ReduceOp::max, "max"},
                                                                               {ReduceOp::avg, "avg"}}};
 
-template <class Table, class Value> std::string_view name_in(const Table& table, Value value) noexcept {
+template <class Table, class Value>
+std::string_view name_in(const Table& table, Value value) noexcept {
     for (const auto& [candidate, text] : table) {
         if (candidate == value) return text;
     }
@@ -50,46 +51,64 @@ std::optional<ReduceOp> reduce_op_of(std::string_view name) noexcept { return va
 std::size_t size_of(DataType type) noexcept {
     switch (type) {
     case DataType::i8:
-    case DataType::u8: return 1;
+    case DataType::u8:
+        return 1;
     case DataType::i32:
     case DataType::u32:
-    case DataType::f32: return 4;
+    case DataType::f32:
+        return 4;
     case DataType::i64:
     case DataType::u64:
-    case DataType::f64: return 8;
+    case DataType::f64:
+        return 8;
     }
     return 0;
 }
 
 std::string_view name(MemoryKind kind) noexcept {
     switch (kind) {
-    case MemoryKind::host: return "host";
-    case MemoryKind::pinned: return "pinned";
-    case MemoryKind::device: return "device";
-    case MemoryKind::managed: return "managed";
+    case MemoryKind::host:
+        return "host";
+    case MemoryKind::pinned:
+        return "pinned";
+    case MemoryKind::device:
+        return "device";
+    case MemoryKind::managed:
+        return "managed";
     }
     return "unknown";
 }
 
 std::string_view name(PortState state) noexcept {
     switch (state) {
-    case PortState::nop: return "NOP";
-    case PortState::down: return "DOWN";
-    case PortState::init: return "INIT";
-    case PortState::armed: return "ARMED";
-    case PortState::active: return "ACTIVE";
-    case PortState::active_defer: return "ACTIVE_DEFER";
-    case PortState::unknown: break;
+    case PortState::nop:
+        return "NOP";
+    case PortState::down:
+        return "DOWN";
+    case PortState::init:
+        return "INIT";
+    case PortState::armed:
+        return "ARMED";
+    case PortState::active:
+        return "ACTIVE";
+    case PortState::active_defer:
+        return "ACTIVE_DEFER";
+    case PortState::unknown:
+        break;
     }
     return "unknown";
 }
 
 std::string_view name(Source source) noexcept {
     switch (source) {
-    case Source::built_in: return "built-in";
-    case Source::launcher: return "launcher";
-    case Source::environment: return "environment";
-    case Source::option: return "option";
+    case Source::built_in:
+        return "built-in";
+    case Source::launcher:
+        return "launcher";
+    case Source::environment:
+        return "environment";
+    case Source::option:
+        return "option";
     }
     return "unknown";
 }

@@ -33,20 +33,24 @@ constexpr std::array rows = {
     Row{"size", Form::number, "", "ranks", 1, 1 << 24, "number of ranks of the job; a launcher gives it"},
     Row{"local-rank", Form::number, "", "", 0, 1 << 16, "rank among those of this host"},
     Row{"local-size", Form::number, "", "ranks", 1, 1 << 16, "ranks on this host"},
-    Row{"store", Form::text, "", "host:port", 0, 0, "where the ranks meet; rank 0 listens there unless a launcher does"},
+    Row{"store", Form::text, "", "host:port", 0, 0,
+        "where the ranks meet; rank 0 listens there unless a launcher does"},
     Row{"store-external", Form::choice, "no", "", 0, 0, "something else listens at the store's address: yes, no"},
     Row{"bind", Form::text, "", "address", 0, 0, "address the store listens on; empty: every one"},
     Row{"advertise", Form::text, "", "address", 0, 0, "address told to peers, where it differs from the bound one"},
     Row{"interface", Form::text, "", "", 0, 0, "network interface whose address is advertised; empty: by rule"},
     Row{"secret", Form::text, "", "", 0, 0, "the job's shared secret; prefer secret-file or the environment"},
     Row{"secret-file", Form::text, "", "path", 0, 0, "file that holds the secret"},
-    Row{"connect-timeout", Form::duration, "30s", "duration", 0, no_limit, "limit for finding and connecting every rank"},
+    Row{"connect-timeout", Form::duration, "30s", "duration", 0, no_limit,
+        "limit for finding and connecting every rank"},
     Row{"operation-timeout", Form::duration, "60s", "duration", 0, no_limit, "limit of Operation::wait()"},
-    Row{"close-timeout", Form::duration, "2s", "duration", 0, no_limit, "limit for work on its way when a runtime closes"},
+    Row{"close-timeout", Form::duration, "2s", "duration", 0, no_limit,
+        "limit for work on its way when a runtime closes"},
     Row{"peer-timeout", Form::duration, "10s", "duration", 1'000'000'000, no_limit,
         "a host that answers nothing for so long is lost"},
     Row{"wire", Form::text, "auto", "", 0, 0, "backend: auto, verbs, ofi"},
-    Row{"device", Form::text, "", "", 0, 0, "device name (rxe1, mlx5_0), or libfabric provider (tcp, shm); empty: by rule"},
+    Row{"device", Form::text, "", "", 0, 0,
+        "device name (rxe1, mlx5_0), or libfabric provider (tcp, shm); empty: by rule"},
     Row{"port", Form::number, "", "", 1, 255, "port of the device; empty: the first ACTIVE one"},
     Row{"gid-index", Form::number, "", "", 0, 65535, "entry of the port's GID table; empty: by rule"},
     Row{"mtu", Form::bytes, "4096", "bytes", 256, 4096, "upper bound on the path MTU"},
@@ -56,7 +60,8 @@ constexpr std::array rows = {
     Row{"receive-window", Form::number, "64", "messages", 1, 16384, "messages one peer may have on the way to us"},
     Row{"eager-limit", Form::bytes, "8KiB", "bytes", 64, 1 << 20,
         "largest message that is copied; larger ones are fetched by RDMA READ"},
-    Row{"inline-limit", Form::bytes, "220", "bytes", 0, 4096, "largest payload posted inside a work request; less may be granted"},
+    Row{"inline-limit", Form::bytes, "220", "bytes", 0, 4096,
+        "largest payload posted inside a work request; less may be granted"},
     Row{"unexpected-limit", Form::bytes, "64MiB", "bytes", 0, no_limit,
         "messages kept for receives not yet posted; beyond it the senders wait"},
     Row{"backlog-limit", Form::number, "65536", "operations", 1, 1 << 30,
@@ -126,15 +131,19 @@ bool is_accepted_word(const Row& row, std::string_view value) {
 /// The value in the row's base unit (bytes, nanoseconds, count). @throws Error on bad form.
 std::int64_t parse(const Row& row, std::string_view value) {
     switch (row.form) {
-    case Form::number: return parse_number(value);
-    case Form::bytes: return static_cast<std::int64_t>(parse_bytes(value));
-    case Form::duration: return parse_duration(value).count();
+    case Form::number:
+        return parse_number(value);
+    case Form::bytes:
+        return static_cast<std::int64_t>(parse_bytes(value));
+    case Form::duration:
+        return parse_duration(value).count();
     case Form::choice:
         if (!is_accepted_word(row, value)) {
             throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not among the accepted words", value));
         }
         return 0;
-    case Form::text: return 0;
+    case Form::text:
+        return 0;
     }
     return 0;
 }
@@ -145,9 +154,9 @@ void check(const Row& row, std::string_view value) {
         const std::int64_t number = parse(row, value);
         if (row.form != Form::choice && (number < row.minimum || number > row.maximum)) {
             throw Error(ErrorCode::invalid_argument,
-                        row.maximum == no_limit ? fmt::format("\"{}\" is below {} {}", value, row.minimum, row.unit)
-                                                : fmt::format("\"{}\" is outside {} to {} {}", value, row.minimum,
-                                                              row.maximum, row.unit));
+                        row.maximum == no_limit
+                            ? fmt::format("\"{}\" is below {} {}", value, row.minimum, row.unit)
+                            : fmt::format("\"{}\" is outside {} to {} {}", value, row.minimum, row.maximum, row.unit));
         }
     } catch (const Error& error) {
         throw Error(ErrorCode::invalid_argument, fmt::format("setting {}: {}", row.name, error.what()),
@@ -169,7 +178,8 @@ std::uint64_t parse_bytes(std::string_view text) {
             return static_cast<std::uint64_t>(scaled(value, factor, text));
         }
     }
-    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a size", text), "write 4096, 64KiB, 16MiB or 1GiB");
+    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a size", text),
+                "write 4096, 64KiB, 16MiB or 1GiB");
 }
 
 std::chrono::nanoseconds parse_duration(std::string_view text) {
@@ -183,14 +193,20 @@ std::chrono::nanoseconds parse_duration(std::string_view text) {
     for (const auto& [name, factor] : units) {
         if (unit == name) return std::chrono::nanoseconds(scaled(value, factor, text));
     }
-    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a duration", text), "write 500us, 20ms, 10s or 2min");
+    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a duration", text),
+                "write 500us, 20ms, 10s or 2min");
 }
 
 Settings::Settings() {
     settings_.reserve(rows.size());
     for (const Row& row : rows) {
-        settings_.push_back({std::string(row.name), std::string(row.value), std::string(row.unit),
-                             std::string(row.description), Source::built_in, {}, row.name == "secret"});
+        settings_.push_back({std::string(row.name),
+                             std::string(row.value),
+                             std::string(row.unit),
+                             std::string(row.description),
+                             Source::built_in,
+                             {},
+                             row.name == "secret"});
     }
 }
 

@@ -37,8 +37,8 @@ class Space {
     /// Any mix of this kind and host memory at either end.
     virtual void copy(std::byte* destination, const std::byte* source, std::size_t bytes) = 0;
 
-    /// `output[i] = op(inputs[0][i], inputs[1][i], ...)`, 2 to 16 inputs of this kind, on its device; `output` may be one
-    /// of the inputs. Only where !is_host_accessible(): the core reduces host-accessible memory itself.
+    /// `output[i] = op(inputs[0][i], inputs[1][i], ...)`, 2 to 16 inputs of this kind, on its device; `output` may be
+    /// one of the inputs. Only where !is_host_accessible(): the core reduces host-accessible memory itself.
     virtual void reduce(DataType type, ReduceOp op, std::byte* output, std::span<const std::byte* const> inputs,
                         std::size_t count) = 0;
 };
@@ -59,12 +59,15 @@ using PluginEntry = Plugin* (*)(std::uint32_t abi, const char** why);
 inline constexpr const char* plugin_entry_name = "verbena_memory_plugin";
 inline constexpr std::uint32_t plugin_abi = 1;
 
+struct PluginSearch;
+
 /// The spaces of this process: host, and the plug-in's where one was loaded. Thread-safe after construction.
 class Spaces {
   public:
-    /// `gpu` is the setting: "auto" looks for the plug-in and goes on without it, "off" does not look, "required" throws
-    /// Error (unavailable) with the reason.
+    /// `gpu` is the setting: "auto" looks for the plug-in and goes on without it, "off" does not look, "required"
+    /// throws Error (unavailable) with the reason.
     explicit Spaces(const std::string& gpu);
+    Spaces(const std::string& gpu, const PluginSearch& search); ///< the same, looking elsewhere (mem/plugin.hpp)
 
     [[nodiscard]] Classification classify(const void* pointer) const;
     [[nodiscard]] Space& space(MemoryKind kind) const; ///< @throws Error (unavailable) with the reason
@@ -75,6 +78,7 @@ class Spaces {
   private:
     Plugin* plugin_ = nullptr;
     std::string note_;
+    std::string advice_; ///< what would bring the plug-in; empty where it is loaded
 };
 
 } // namespace verbena::mem

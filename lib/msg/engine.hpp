@@ -30,10 +30,10 @@ namespace verbena::msg {
 struct EngineOptions {
     std::uint32_t rank = 0;
     std::uint32_t size = 1;
-    std::uint32_t receive_window = 64; ///< messages a peer may have on the way to us, from 1 up
-    std::uint32_t send_depth = 128;    ///< work requests asked for; from 1 up
-    std::uint32_t eager_limit = 8192;  ///< bytes
-    std::uint32_t inline_limit = 220;  ///< bytes, header included
+    std::uint32_t receive_window = 64;          ///< messages a peer may have on the way to us, from 1 up
+    std::uint32_t send_depth = 128;             ///< work requests asked for; from 1 up
+    std::uint32_t eager_limit = 8192;           ///< bytes
+    std::uint32_t inline_limit = 220;           ///< bytes, header included
     std::uint64_t unexpected_limit = 64u << 20; ///< bytes
     std::uint32_t backlog_limit = 65536;        ///< operations waiting for one peer
     std::uint32_t max_mtu_bytes = 4096;

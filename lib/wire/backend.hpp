@@ -33,7 +33,8 @@ class Backend {
     /// Candidates by this backend's rule, best first; what it passes over goes to `rejected` with the reason. `devices`
     /// are this backend's. Settings `device`, `port`, `gid-index` narrow the choice; a forced choice that looks wrong
     /// carries a warning. A pure function: fixtures test it.
-    [[nodiscard]] virtual std::vector<Selection> candidates(std::span<const DeviceInfo> devices, const Settings& settings,
+    [[nodiscard]] virtual std::vector<Selection> candidates(std::span<const DeviceInfo> devices,
+                                                            const Settings& settings,
                                                             std::vector<Rejection>& rejected) const = 0;
 
     /// Opens what was selected. @throws Error

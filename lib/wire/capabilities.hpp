@@ -24,15 +24,15 @@ struct Accounting {
 };
 
 struct Capabilities {
-    bool connected = true;     ///< a queue pair has one peer (RC); false: one queue pair reaches all (RDM, UD)
-    bool reliable = true;      ///< what a completion reports as sent has arrived, once
-    bool ordered = true;       ///< sends of one queue pair to one peer arrive in posting order
+    bool connected = true; ///< a queue pair has one peer (RC); false: one queue pair reaches all (RDM, UD)
+    bool reliable = true;  ///< what a completion reports as sent has arrived, once
+    bool ordered = true;   ///< sends of one queue pair to one peer arrive in posting order
     bool rdma_read = true;
     bool rdma_write = true;
     bool write_with_imm = true;
     bool atomics = true;
-    bool native_fence = true;  ///< SendFlags::fence is honoured
-    bool needs_local_key = true; ///< local buffers must be registered
+    bool native_fence = true;     ///< SendFlags::fence is honoured
+    bool needs_local_key = true;  ///< local buffers must be registered
     bool manual_progress = false; ///< nothing moves unless the completion queue is polled, also as a target
     std::uint64_t max_message_bytes = 0;
     std::uint32_t max_completions = 0; ///< entries one completion queue may have

@@ -8,7 +8,8 @@
 
 namespace verbena::wire {
 
-/// A registration with one device. The memory is its user's; destruction deregisters. Made by a Device, which outlives it.
+/// A registration with one device. The memory is its user's; destruction deregisters. Made by a Device, which outlives
+/// it.
 class MemoryRegion {
   public:
     virtual ~MemoryRegion() = default;

@@ -20,13 +20,13 @@ struct QueuePairOptions {
     std::uint32_t receive_depth = 64;
     std::uint32_t send_sges = 1;
     std::uint32_t receive_sges = 1;
-    std::uint32_t inline_bytes = 0; ///< wished for; less may be granted
+    std::uint32_t inline_bytes = 0;     ///< wished for; less may be granted
     std::uint32_t max_mtu_bytes = 4096; ///< upper bound on the path MTU
-    std::uint8_t timeout = 14;      ///< local ACK timeout code: 4.096 us * 2^timeout (IBTA 9.9)
-    std::uint8_t retry_count = 6;   ///< transport retries; 7 would be for ever on rxe
-    std::uint8_t rnr_retry = 6;     ///< the credits make RNR impossible: a finite count shows a fault of ours
-    std::uint8_t min_rnr_timer = 12; ///< 0.64 ms (IBTA table 46); code 0 would be 655 ms
-    std::uint8_t max_read_atomic = 16; ///< upper bound; the minimum with the peer's limit is used
+    std::uint8_t timeout = 14;          ///< local ACK timeout code: 4.096 us * 2^timeout (IBTA 9.9)
+    std::uint8_t retry_count = 6;       ///< transport retries; 7 would be for ever on rxe
+    std::uint8_t rnr_retry = 6;         ///< the credits make RNR impossible: a finite count shows a fault of ours
+    std::uint8_t min_rnr_timer = 12;    ///< 0.64 ms (IBTA table 46); code 0 would be 655 ms
+    std::uint8_t max_read_atomic = 16;  ///< upper bound; the minimum with the peer's limit is used
 };
 
 /// What was granted, read back.

@@ -64,11 +64,11 @@ struct WorkRequest {
     Opcode opcode = Opcode::send;
     std::uint8_t flags = 0;
     std::uint32_t immediate = 0;
-    std::span<const Sge> sges;  ///< borrowed for the call
-    RemoteAddress remote{};     ///< WRITE, READ, atomics
-    PeerHandle peer{};          ///< datagram queue pairs
-    std::uint64_t operand = 0;  ///< atomics: addend, or the value swapped in
-    std::uint64_t compare = 0;  ///< compare-and-swap: the expected value
+    std::span<const Sge> sges; ///< borrowed for the call
+    RemoteAddress remote{};    ///< WRITE, READ, atomics
+    PeerHandle peer{};         ///< datagram queue pairs
+    std::uint64_t operand = 0; ///< atomics: addend, or the value swapped in
+    std::uint64_t compare = 0; ///< compare-and-swap: the expected value
 };
 
 struct ReceiveRequest {
@@ -127,7 +127,13 @@ struct Completion {
 };
 
 /// What the device reports apart from completions.
-enum class AsyncEventKind : std::uint8_t { port_active, port_error, queue_pair_fatal, completion_queue_error, device_removed };
+enum class AsyncEventKind : std::uint8_t {
+    port_active,
+    port_error,
+    queue_pair_fatal,
+    completion_queue_error,
+    device_removed
+};
 
 struct AsyncEvent {
     AsyncEventKind kind{};

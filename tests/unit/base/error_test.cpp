@@ -13,7 +13,8 @@ TEST_CASE("a status is a plain value small enough for the hot path") {
 
 TEST_CASE("native causes are spelled by their specification's names") {
     CHECK(describe(Cause{}).empty());
-    CHECK_THAT(describe(Cause{Origin::work_completion, 12, 0x81}), VERBENA_CONTAINS("IBV_WC_RETRY_EXC_ERR (12), vendor 0x81"));
+    CHECK_THAT(describe(Cause{Origin::work_completion, 12, 0x81}),
+               VERBENA_CONTAINS("IBV_WC_RETRY_EXC_ERR (12), vendor 0x81"));
     CHECK_THAT(describe(Cause{Origin::work_completion, 99, 0}), VERBENA_CONTAINS("(99)"));
     CHECK_THAT(describe(Cause{Origin::system_errno, ENOMEM, 0}), VERBENA_CONTAINS("ENOMEM (Cannot allocate memory)"));
     CHECK_THAT(describe(Cause{Origin::libfabric, EAGAIN, 0}), VERBENA_CONTAINS("FI_EAGAIN"));

@@ -22,7 +22,8 @@ TEST_CASE("a bad size or duration is refused with the forms that are accepted") 
     for (const char* text : {"", "x", "-1", "4.5k", "4kk", "9999999999999999999", "9000000000000000000k"}) {
         CHECK_THROWS_AS(parse_bytes(text), Error);
     }
-    for (const char* text : {"", "10", "s", "1 s", "-1s", "9223372036854775807h"}) CHECK_THROWS_AS(parse_duration(text), Error);
+    for (const char* text : {"", "10", "s", "1 s", "-1s", "9223372036854775807h"})
+        CHECK_THROWS_AS(parse_duration(text), Error);
 }
 
 TEST_CASE("durations carry their unit") {

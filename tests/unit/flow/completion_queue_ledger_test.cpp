@@ -1,0 +1,23 @@
+#include "catch.hpp"
+
+#include "flow/completion_queue_ledger.hpp"
+
+using verbena::flow::CompletionQueueLedger;
+
+TEST_CASE("queues are refused before their work requests could overrun the completion queue") {
+    CompletionQueueLedger ledger(64);
+    CHECK(ledger.reserve(40));
+    CHECK_FALSE(ledger.reserve(25));
+    CHECK(ledger.reserved() == 40);
+    CHECK(ledger.reserve(24));
+    CHECK(ledger.available() == 0);
+    CHECK(ledger.reserve(0));
+}
+
+TEST_CASE("a destroyed queue gives its entries back") {
+    CompletionQueueLedger ledger(10);
+    REQUIRE(ledger.reserve(10));
+    ledger.release(4);
+    CHECK(ledger.available() == 4);
+    CHECK(ledger.reserve(4));
+}
