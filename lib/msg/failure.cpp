@@ -1,0 +1,100 @@
+/// A channel ends: every operation on it ends with an error, none vanishes, the first root cause is kept.
+#include <fmt/format.h>
+
+#include "msg/engine_impl.hpp"
+
+namespace verbena::msg {
+namespace {
+
+ErrorCode code_of(wire::CompletionStatus status) noexcept {
+    switch (status) {
+    case wire::CompletionStatus::success:
+        return ErrorCode::ok;
+    case wire::CompletionStatus::retry_exceeded:
+    case wire::CompletionStatus::rnr_retry_exceeded:
+    case wire::CompletionStatus::flushed:
+        return ErrorCode::peer_lost;
+    case wire::CompletionStatus::remote_access_error:
+    case wire::CompletionStatus::remote_invalid_request:
+    case wire::CompletionStatus::remote_operation_error:
+        return ErrorCode::refused;
+    case wire::CompletionStatus::fatal:
+        return ErrorCode::device_failed;
+    default:
+        return ErrorCode::internal;
+    }
+}
+
+} // namespace
+
+void Engine::Impl::complete(std::uint32_t index, ErrorCode code) {
+    Status status;
+    status.code = code;
+    complete(index, status);
+}
+
+void Engine::Impl::complete(std::uint32_t index, const Status& status) {
+    OperationState& state = operations[index];
+    state.status = status;
+    state.complete = true;
+    operations.release_if_done(index);
+}
+
+void Engine::Impl::unstage(OperationState& state, bool copy_out) {
+    state.temporary.reset();
+    if (state.space == nullptr || state.buffer == state.user_buffer) return;
+    if (copy_out) state.space->copy(state.user_buffer, state.buffer, state.to_fetch);
+    staging.release(state.buffer, state.length);
+    state.buffer = state.user_buffer;
+}
+
+void Engine::Impl::fail_channel(std::uint32_t rank, const wire::Completion& completion, const char* what) {
+    if (manager.channel(rank).state == peer::Channel::State::failed) return;
+    const wire::QueuePairInfo pair = manager.queue_pair_of(rank).describe();
+    Status status;
+    status.code = code_of(completion.status);
+    status.scope = Scope::channel;
+    status.cause = completion.cause;
+    fail_channel(rank, status,
+                 fmt::format("{} failed: {}; local {}; remote {}; path MTU {}, timeout code {}, {} retries", what,
+                             verbena::describe(completion.cause), pair.local, pair.remote, pair.path_mtu_bytes,
+                             options.ack_timeout, options.retry_count));
+}
+
+void Engine::Impl::fail_channel(std::uint32_t rank, const Status& status, const std::string& sentence) {
+    peer::Channel& channel = manager.channel(rank);
+    if (rank == options.rank || channel.state == peer::Channel::State::failed) return;
+    channel.state = peer::Channel::State::failed;
+    channel.failure = status;
+    channel.failure.source = rank;
+    if (channel.send_queue != nullptr) manager.stop(rank);
+
+    PeerState& peer = peers[rank];
+    std::uint32_t ended = 0;
+    for (std::uint32_t index = 0; index < operations.size(); ++index) {
+        OperationState& state = operations[index];
+        if (!state.held || state.rank != rank || state.kind == OperationState::Kind::task) continue;
+        if (state.reads_in_flight > 0) {
+            // They may still write into the caller's buffer: they flush, and end_fetch() follows. A shared queue pair
+            // is not stopped and its provider may never tell, so there the caller hears of it now.
+            if (manager.is_shared() && !state.complete) {
+                ++ended;
+                complete(index, channel.failure);
+            }
+            continue;
+        }
+        unstage(state, false);
+        state.held = false;
+        if (state.complete) {
+            operations.release_if_done(index);
+        } else {
+            ++ended;
+            complete(index, channel.failure);
+        }
+    }
+    peer.backlog = peer.finishes = peer.fetches = peer.posted = {};
+    peer.queued = peer.awaiting_finished = 0;
+    channel.failure_record = fmt::format("{}; {} operations ended with it", sentence, ended);
+}
+
+} // namespace verbena::msg

@@ -1,0 +1,38 @@
+#include "msg/header.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include <verbena/error.hpp>
+
+namespace verbena::msg {
+
+static_assert(std::endian::native == std::endian::little, "the wire format is read and written in place");
+
+std::optional<Header> parse_header(std::span<const std::byte> message) noexcept {
+    if (message.size() < header_bytes) return std::nullopt;
+    Header header;
+    std::memcpy(&header, message.data(), header_bytes);
+    if (header.version != Header::current_version) return std::nullopt;
+    if (header.status > static_cast<std::uint8_t>(ErrorCode::internal)) return std::nullopt;
+    const std::size_t payload = message.size() - header_bytes;
+    switch (header.kind) {
+    case MessageKind::eager:
+        return payload == header.length ? std::optional(header) : std::nullopt;
+    case MessageKind::rendezvous:
+        return payload == sizeof(RendezvousBody) ? std::optional(header) : std::nullopt;
+    case MessageKind::finished:
+    case MessageKind::probe:
+    case MessageKind::bare_grant:
+        return payload == 0 ? std::optional(header) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+RendezvousBody rendezvous_body(std::span<const std::byte> message) noexcept {
+    RendezvousBody body;
+    std::memcpy(&body, message.data() + header_bytes, sizeof body);
+    return body;
+}
+
+} // namespace verbena::msg

@@ -1,0 +1,54 @@
+/// @file
+/// The wire header of every message, version 1: 32 bytes, little-endian, fixed layout (docs/wire-format.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "flow/credit_window.hpp"
+
+namespace verbena::msg {
+
+enum class MessageKind : std::uint8_t {
+    eager = 1,      ///< the message itself follows
+    rendezvous = 2, ///< a RendezvousBody follows: fetch the message by RDMA READ, then send `finished`
+    finished = 3,   ///< the message named by `operation` was fetched
+    probe = 4,      ///< asks for nothing: its acknowledgement proves that all before it arrived
+    bare_grant = 5, ///< carries only credits and takes none
+};
+
+struct Header {
+    static constexpr std::uint8_t current_version = 1;
+
+    std::uint8_t version = current_version;
+    MessageKind kind{};
+    std::uint16_t context = 0;
+    std::uint32_t source = 0; ///< rank of the sender
+    std::uint64_t tag = 0;
+    std::uint64_t length = 0;    ///< bytes of the message; of `finished`: bytes fetched
+    std::uint32_t operation = 0; ///< the sending operation's index (rendezvous, finished)
+    std::uint16_t granted = 0;   ///< flow::CreditStamp
+    std::uint8_t bare_grants_seen = 0;
+    std::uint8_t status = 0; ///< ErrorCode; not ok in `rendezvous`: there is nothing to fetch; in `finished`: it failed
+};
+static_assert(sizeof(Header) == 32 && offsetof(Header, tag) == 8 && offsetof(Header, operation) == 24);
+
+/// Follows a rendezvous header: where the message lies.
+struct RendezvousBody {
+    std::uint64_t address = 0;
+    std::uint64_t rkey = 0;
+};
+static_assert(sizeof(RendezvousBody) == 16);
+
+inline constexpr std::size_t header_bytes = sizeof(Header);
+
+/// Reads a message's header. Nothing for bytes that no verbena of this version sends: too short, another version, an
+/// unknown kind or status, a length that disagrees with the bytes that arrived.
+[[nodiscard]] std::optional<Header> parse_header(std::span<const std::byte> message) noexcept;
+
+/// Needs a message whose parsed kind is rendezvous.
+[[nodiscard]] RendezvousBody rendezvous_body(std::span<const std::byte> message) noexcept;
+
+} // namespace verbena::msg

@@ -1,0 +1,111 @@
+/// Work that waited for room goes on. Hot path.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "msg/engine_impl.hpp"
+
+namespace verbena::msg {
+namespace {
+
+/// Async events cost a system call on verbs, so an idle rank looks for them once in so many steps.
+constexpr std::uint64_t steps_between_event_polls = 8192;
+
+/// A queue pair in error refuses requests a little before its first error completion can be polled.
+constexpr std::uint32_t steps_before_giving_up = 100'000;
+
+} // namespace
+
+void Engine::Impl::activate(std::uint32_t rank) {
+    if (peers[rank].active) return;
+    peers[rank].active = true;
+    active.push_back(rank);
+}
+
+std::size_t Engine::Impl::progress() {
+    std::size_t handled = manager.poll(*this);
+    for (std::size_t i = 0; i < active.size();) {
+        const std::uint32_t rank = active[i];
+        pump(rank);
+        const PeerState& peer = peers[rank];
+        const bool still = !peer.backlog.empty() || !peer.finishes.empty() || !peer.fetches.empty() ||
+                           manager.channel(rank).credits.wants_bare_grant();
+        if (still && manager.channel(rank).state == peer::Channel::State::connected) {
+            ++i;
+            continue;
+        }
+        peers[rank].active = false;
+        active[i] = active.back();
+        active.pop_back();
+    }
+    for (std::size_t i = 0; i < tasks.size();) {
+        const std::uint32_t index = tasks[i];
+        const std::optional<Status> status = operations[index].task->advance(engine);
+        if (!status) {
+            ++i;
+            continue;
+        }
+        tasks[i] = tasks.back();
+        tasks.pop_back();
+        operations[index].held = false;
+        complete(index, *status);
+        ++handled;
+    }
+    if (handled == 0 && ++idle_steps % steps_between_event_polls == 0) poll_events();
+    return handled;
+}
+
+void Engine::Impl::pump(std::uint32_t rank) {
+    PeerState& peer = peers[rank];
+    peer::Channel& channel = manager.channel(rank);
+    if (channel.state != peer::Channel::State::connected) return;
+    while (!peer.finishes.empty() && send_finished(peer, peer.finishes.front()) == Room::yes) {
+    }
+    while (!peer.fetches.empty() && post_fetches(peer.fetches.front()) == Room::yes) peer.fetches.pop(operations);
+    while (!peer.backlog.empty()) {
+        const std::uint32_t index = peer.backlog.front();
+        // Out of the list first: a start that completes may free the operation.
+        const std::uint32_t next = operations[index].next;
+        peer.waiting_for = start(index);
+        if (peer.waiting_for == Room::channel_down && ++peer.down_steps > steps_before_giving_up) {
+            Status status;
+            status.code = ErrorCode::peer_lost;
+            status.scope = Scope::channel;
+            fail_channel(rank, status, "the queue pair takes no requests and reports no cause");
+            return;
+        }
+        if (peer.waiting_for != Room::yes) break;
+        peer.backlog.drop_front(next);
+        --peer.queued;
+    }
+    if (channel.credits.wants_bare_grant() && channel.send_queue->has_room()) send_bare_grant(channel);
+}
+
+void Engine::Impl::poll_events() {
+    std::array<wire::AsyncEvent, 8> events;
+    for (const wire::AsyncEvent& event : std::span(events).first(device.poll_async(events))) {
+        Status status;
+        status.scope = Scope::device;
+        status.code = ErrorCode::device_failed;
+        std::string what;
+        switch (event.kind) {
+        case wire::AsyncEventKind::device_removed:
+            what = "the device was removed";
+            break;
+        case wire::AsyncEventKind::completion_queue_error:
+            what = "a completion queue failed";
+            break;
+        case wire::AsyncEventKind::queue_pair_fatal:
+            continue;                          // its completions tell more
+        case wire::AsyncEventKind::port_error: // the transport timers decide: links come back
+        case wire::AsyncEventKind::port_active:
+            continue;
+        }
+        for (std::uint32_t rank = 0; rank < options.size; ++rank) {
+            if (rank != options.rank) fail_channel(rank, status, fmt::format("{}: {}", device.describe(), what));
+        }
+    }
+}
+
+} // namespace verbena::msg

@@ -1,0 +1,121 @@
+/// A large message is fetched: the receiver READs it from the sender's memory, then says `finished`.
+#include <algorithm>
+
+#include "msg/engine_impl.hpp"
+
+namespace verbena::msg {
+namespace {
+
+/// One READ's most. Devices allow 1 GiB or more (mlx5: 1 GiB); the device's own limit is applied besides.
+constexpr std::uint64_t largest_read_bytes = 1u << 30;
+
+} // namespace
+
+ErrorCode Engine::Impl::make_reachable(OperationState& state, std::uint64_t bytes, Access access,
+                                       const wire::MemoryRegion*& region) {
+    try {
+        if (state.space != nullptr) {
+            state.buffer = staging.acquire(state.length);
+            if (state.kind == OperationState::Kind::send) state.space->copy(state.buffer, state.user_buffer, bytes);
+        }
+        region = registrations->find({state.buffer, bytes}, access);
+        if (region != nullptr) return ErrorCode::ok;
+        state.temporary = device.register_memory({state.buffer, bytes}, access);
+        region = state.temporary.get();
+        return ErrorCode::ok;
+    } catch (const Error& error) {
+        unstage(state, false);
+        return error.code();
+    }
+}
+
+void Engine::Impl::begin_fetch(std::uint32_t index, const Header& header, const RendezvousBody& body) {
+    OperationState& state = operations[index];
+    state.held = true;
+    state.remote = {body.address, {body.rkey}};
+    state.remote_operation = header.operation;
+    state.to_fetch = std::min(header.length, state.length);
+    state.fetched = 0;
+    state.reads_in_flight = 0;
+    state.status = Status{header.length > state.length ? ErrorCode::truncated : ErrorCode::ok,
+                          Scope::operation,
+                          header.source,
+                          header.tag,
+                          state.to_fetch,
+                          {}};
+    if (header.status != 0) { // the sender could not make its memory reachable; it does not wait for us
+        state.held = false;
+        state.status.code = static_cast<ErrorCode>(header.status);
+        state.status.bytes = 0;
+        complete(index, Status(state.status));
+        return;
+    }
+    state.lkey = {};
+    if (state.to_fetch > 0 && (device.capabilities().needs_local_key || state.space != nullptr)) {
+        const wire::MemoryRegion* region = nullptr;
+        const ErrorCode reachable = make_reachable(state, state.to_fetch, Access::local_write, region);
+        if (reachable != ErrorCode::ok) {
+            state.status.code = reachable;
+            state.status.bytes = 0;
+            state.to_fetch = 0;
+        } else {
+            state.lkey = region->lkey();
+        }
+    }
+    if (state.to_fetch == 0) {
+        end_fetch(index);
+        return;
+    }
+    peers[state.rank].fetches.push(operations, index);
+    activate(state.rank);
+}
+
+Room Engine::Impl::post_fetches(std::uint32_t index) {
+    OperationState& state = operations[index];
+    peer::Channel& channel = manager.channel(state.rank);
+    const std::uint64_t largest = std::min(largest_read_bytes, device.capabilities().max_message_bytes);
+    while (state.fetched < state.to_fetch) {
+        if (!channel.send_queue->has_room()) return Room::send_queue;
+        const auto bytes = static_cast<std::uint32_t>(std::min(largest, state.to_fetch - state.fetched));
+        const wire::Sge sge{state.buffer + state.fetched, bytes, state.lkey};
+        wire::WorkRequest request;
+        request.opcode = wire::Opcode::rdma_read;
+        request.flags = wire::signaled;
+        request.sges = {&sge, 1};
+        request.remote = {state.remote.address + state.fetched, state.remote.rkey};
+        request.peer = channel.handle;
+        switch (channel.send_queue->post(request, {static_cast<std::uint32_t>(Purpose::read), state.rank, index})) {
+        case peer::SendQueue::Posted::yes:
+            break;
+        case peer::SendQueue::Posted::refused:
+            return Room::send_queue;
+        case peer::SendQueue::Posted::broken:
+            return Room::channel_down;
+        }
+        ++channel.outstanding;
+        ++state.reads_in_flight;
+        state.fetched += bytes;
+    }
+    return Room::yes;
+}
+
+void Engine::Impl::end_fetch(std::uint32_t index) {
+    OperationState& state = operations[index];
+    if (manager.channel(state.rank).state == peer::Channel::State::failed) {
+        unstage(state, false);
+        state.held = false;
+        if (state.complete) {
+            operations.release_if_done(index);
+        } else {
+            complete(index, manager.channel(state.rank).failure);
+        }
+        return;
+    }
+    if (state.fetched < state.to_fetch) return; // more READs wait for room
+    unstage(state, true);
+    peers[state.rank].finishes.push(operations, index); // before complete(): `held` keeps it
+    complete(index, Status(state.status));
+    activate(state.rank);
+}
+
+} // namespace verbena::msg

@@ -1,0 +1,157 @@
+/// Messages leave: eager, rendezvous, control. Hot path; start_rendezvous() is for large messages.
+#include <algorithm>
+#include <cstring>
+
+#include "msg/engine_impl.hpp"
+
+namespace verbena::msg {
+
+Header Engine::Impl::header_for(MessageKind kind, const OperationState& state) const noexcept {
+    Header header;
+    header.kind = kind;
+    header.context = state.context;
+    header.source = options.rank;
+    header.tag = state.tag;
+    header.length = state.length;
+    return header;
+}
+
+Room Engine::Impl::start(std::uint32_t index) {
+    OperationState& state = operations[index];
+    PeerState& peer = peers[state.rank];
+    peer::Channel& channel = manager.channel(state.rank);
+    if (state.kind == OperationState::Kind::flush) return start_flush(peer, channel, index);
+    if (state.length + header_bytes <= channel.message_bytes) return start_eager(peer, channel, index);
+    return start_rendezvous(peer, channel, index);
+}
+
+Room Engine::Impl::room_for_message(const peer::Channel& channel) const noexcept {
+    if (channel.credits.available() == 0) return Room::peer_credit;
+    return channel.send_queue->has_room() ? Room::yes : Room::send_queue;
+}
+
+Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span<const std::byte> payload,
+                                mem::Space* payload_space, bool want_signal) {
+    const flow::CreditWindow before = channel.credits;
+    const flow::CreditStamp stamp =
+        header.kind == MessageKind::bare_grant ? channel.credits.send_bare_grant() : channel.credits.send_counted();
+    header.granted = stamp.granted;
+    header.bare_grants_seen = stamp.bare_grants_seen;
+
+    peer::SendQueue& queue = *channel.send_queue;
+    std::byte* buffer = queue.next_buffer();
+    std::memcpy(buffer, &header, header_bytes);
+    if (payload_space != nullptr) {
+        payload_space->copy(buffer + header_bytes, payload.data(), payload.size());
+    } else if (!payload.empty()) {
+        std::memcpy(buffer + header_bytes, payload.data(), payload.size());
+    }
+    const auto bytes = static_cast<std::uint32_t>(header_bytes + payload.size());
+    const wire::Sge sge{buffer, bytes, queue.buffer_key()};
+    wire::WorkRequest request;
+    request.opcode = wire::Opcode::send;
+    request.sges = {&sge, 1};
+    request.peer = channel.handle;
+    if (want_signal) request.flags |= wire::signaled;
+    if (bytes <= queue.inline_bytes()) request.flags |= wire::inlined;
+
+    switch (queue.post(request, {static_cast<std::uint32_t>(Purpose::message), channel.rank, no_operation})) {
+    case peer::SendQueue::Posted::yes:
+        break;
+    case peer::SendQueue::Posted::refused:
+        channel.credits = before;
+        return Room::send_queue;
+    case peer::SendQueue::Posted::broken:
+        channel.credits = before;
+        return Room::channel_down;
+    }
+    ++channel.outstanding;
+    ++channel.messages_sent;
+    return Room::yes;
+}
+
+Room Engine::Impl::start_eager(PeerState&, peer::Channel& channel, std::uint32_t index) {
+    if (const Room room = room_for_message(channel); room != Room::yes) return room;
+    OperationState& state = operations[index];
+    const Room room =
+        post_message(channel, header_for(MessageKind::eager, state), {state.buffer, state.length}, state.space, false);
+    if (room != Room::yes) return room;
+    // The payload was copied: the caller's buffer is free. A later failure ends the channel, which flush() reports.
+    state.held = false;
+    state.space = nullptr;
+    Status status;
+    status.bytes = state.length;
+    complete(index, status);
+    return Room::yes;
+}
+
+Room Engine::Impl::start_rendezvous(PeerState& peer, peer::Channel& channel, std::uint32_t index) {
+    if (const Room room = room_for_message(channel); room != Room::yes) return room;
+    OperationState& state = operations[index];
+    Header header = header_for(MessageKind::rendezvous, state);
+    header.operation = index;
+    RendezvousBody body;
+    const wire::MemoryRegion* region = nullptr;
+    const ErrorCode reachable = make_reachable(state, state.length, Access::remote_read, region);
+    if (reachable == ErrorCode::ok) {
+        body = {region->remote_address(state.buffer), region->rkey().value};
+    } else {
+        header.status = static_cast<std::uint8_t>(reachable); // the receiver must not wait for what cannot come
+    }
+    const Room room = post_message(channel, header, std::as_bytes(std::span(&body, 1)), nullptr, false);
+    if (room != Room::yes) {
+        unstage(state, false);
+        return room;
+    }
+    if (reachable != ErrorCode::ok) {
+        state.held = false;
+        complete(index, reachable);
+        return Room::yes;
+    }
+    state.held = true;
+    ++peer.awaiting_finished;
+    return Room::yes;
+}
+
+Room Engine::Impl::start_flush(PeerState& peer, peer::Channel& channel, std::uint32_t index) {
+    OperationState& state = operations[index];
+    if (channel.outstanding == 0 && peer.awaiting_finished == 0) {
+        state.held = false;
+        complete(index, ErrorCode::ok);
+        return Room::yes;
+    }
+    if (state.probe_sent || channel.send_queue->ledger().unsignaled_tail() == 0) return Room::acknowledgement;
+    if (const Room room = room_for_message(channel); room != Room::yes) return room;
+    Header header = header_for(MessageKind::probe, state);
+    header.length = 0;
+    const Room room = post_message(channel, header, {}, nullptr, true);
+    if (room != Room::yes) return room;
+    state.probe_sent = true;
+    return Room::acknowledgement;
+}
+
+Room Engine::Impl::send_finished(PeerState& peer, std::uint32_t index) {
+    OperationState& state = operations[index];
+    peer::Channel& channel = manager.channel(state.rank);
+    if (const Room room = room_for_message(channel); room != Room::yes) return room;
+    Header header = header_for(MessageKind::finished, state);
+    header.length = state.to_fetch;
+    header.operation = state.remote_operation;
+    const bool fetched = state.status.ok() || state.status.code == ErrorCode::truncated;
+    header.status = fetched ? 0 : static_cast<std::uint8_t>(state.status.code);
+    const Room room = post_message(channel, header, {}, nullptr, false);
+    if (room != Room::yes) return room;
+    peer.finishes.pop(operations);
+    state.held = false;
+    operations.release_if_done(index);
+    return Room::yes;
+}
+
+void Engine::Impl::send_bare_grant(peer::Channel& channel) {
+    Header header;
+    header.kind = MessageKind::bare_grant;
+    header.source = options.rank;
+    (void)post_message(channel, header, {}, nullptr, false); // on refusal it is still wanted, and pump() asks again
+}
+
+} // namespace verbena::msg

@@ -1,0 +1,35 @@
+/// @file
+/// Our way to one peer, whatever is below it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <verbena/error.hpp>
+
+#include "flow/credit_window.hpp"
+#include "peer/receive_pool.hpp"
+#include "peer/send_queue.hpp"
+#include "wire/types.hpp"
+
+namespace verbena::peer {
+
+/// Plain state, kept by the QueuePairManager and moved by the message layer. Progress-thread only.
+struct Channel {
+    enum class State : std::uint8_t { unconnected, connected, failed };
+
+    std::uint32_t rank = 0;
+    State state = State::unconnected;
+    SendQueue* send_queue = nullptr;     ///< its own (connected queue pairs) or shared by all channels
+    ReceivePool* receive_pool = nullptr; ///< likewise
+    wire::PeerHandle handle{};
+    flow::CreditWindow credits{1, 1};
+    std::uint32_t message_bytes = 0; ///< largest message the peer's buffers hold, header included
+    std::uint32_t outstanding = 0;   ///< requests posted for this peer and not retired
+    std::uint64_t messages_sent = 0;
+    std::uint64_t messages_received = 0;
+    Status failure{};           ///< first root cause, where failed
+    std::string failure_record; ///< the same as one full sentence
+};
+
+} // namespace verbena::peer

@@ -1,0 +1,167 @@
+#include "peer/queue_pair_manager.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace verbena::peer {
+namespace {
+
+/// Ahead of the wire's own address. Little-endian, as every host that verbena builds for.
+struct AddressPrefix {
+    std::uint16_t version = 1;
+    std::uint16_t reserved = 0;
+    std::uint32_t receive_window = 0;
+    std::uint32_t message_bytes = 0;
+};
+static_assert(sizeof(AddressPrefix) == 12);
+
+} // namespace
+
+Queue::Queue(wire::Device& device, std::unique_ptr<wire::QueuePair> owned, std::uint32_t index, std::uint32_t for_rank,
+             std::uint32_t receive_buffers, const ManagerOptions& options)
+    : rank(for_rank),
+      queue_pair(std::move(owned)),
+      sends(device, *queue_pair, index, options.queue_pair.send_depth, options.message_bytes),
+      receives(device, *queue_pair, index, receive_buffers, options.message_bytes) {}
+
+Queue::~Queue() {
+    // First of all: a provider may write into the slabs for as long as the queue pair lives.
+    queue_pair.reset();
+}
+
+QueuePairManager::QueuePairManager(wire::Device& device, const ManagerOptions& options)
+    : device_(device), options_(options), channels_(options.size) {
+    const std::uint32_t peers = options.size - 1;
+    const std::uint32_t buffers = options.receive_window + flow::CreditWindow::spare_buffers;
+    for (std::uint32_t rank = 0; rank < options.size; ++rank) channels_[rank].rank = rank;
+    if (peers == 0) return;
+    if (is_shared()) {
+        add_queue(options.rank, peers * buffers, 1);
+    } else {
+        std::uint64_t left = peers;
+        for (std::uint32_t rank = 0; rank < options.size; ++rank) {
+            if (rank != options.rank) add_queue(rank, buffers, left--);
+        }
+    }
+    for (Channel& channel : channels_) {
+        if (channel.rank == options.rank || !is_shared()) continue;
+        channel.send_queue = &queues_[0]->sends;
+        channel.receive_pool = &queues_[0]->receives;
+    }
+}
+
+QueuePairManager::~QueuePairManager() = default;
+
+QueuePairManager::Completions& QueuePairManager::completions_for(std::uint32_t entries, std::uint64_t still_needed) {
+    for (const auto& candidate : completions_) {
+        if (candidate->ledger.reserve(entries)) return *candidate;
+    }
+    const std::uint32_t limit = device_.capabilities().max_completions;
+    if (entries > limit) {
+        throw Error(ErrorCode::exhausted,
+                    fmt::format("{}: a queue pair needs {} completion queue entries, the device allows {}",
+                                device_.describe(), entries, limit),
+                    "lower the settings send-depth or receive-window");
+    }
+    const auto depth = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, entries * still_needed));
+    auto queue = device_.create_completion_queue(depth);
+    const std::uint32_t capacity = queue->capacity();
+    completions_.push_back(
+        std::make_unique<Completions>(Completions{std::move(queue), flow::CompletionQueueLedger(capacity)}));
+    if (!completions_.back()->ledger.reserve(entries)) {
+        throw Error(ErrorCode::exhausted, fmt::format("{}: asked for {} completion queue entries, got {}",
+                                                      device_.describe(), depth, capacity));
+    }
+    return *completions_.back();
+}
+
+void QueuePairManager::add_queue(std::uint32_t rank, std::uint32_t receive_depth, std::uint64_t still_needed) {
+    wire::QueuePairOptions wanted = options_.queue_pair;
+    wanted.receive_depth = receive_depth;
+    Completions& completions = completions_for(wanted.send_depth + receive_depth, still_needed);
+    wanted.send_cq = completions.queue.get();
+    wanted.receive_cq = completions.queue.get();
+    auto queue_pair = device_.create_queue_pair(wanted);
+    if (queue_pair->granted().receive_depth < receive_depth) {
+        throw Error(ErrorCode::exhausted,
+                    fmt::format("{}: {} receive buffers are needed, the provider grants {}", device_.describe(),
+                                receive_depth, queue_pair->granted().receive_depth),
+                    "lower the setting receive-window");
+    }
+    const auto index = static_cast<std::uint32_t>(queues_.size());
+    queues_.push_back(std::make_unique<Queue>(device_, std::move(queue_pair), index, rank, receive_depth, options_));
+    channels_[rank].send_queue = &queues_.back()->sends;
+    channels_[rank].receive_pool = &queues_.back()->receives;
+}
+
+const wire::QueuePair& QueuePairManager::queue_pair_of(std::uint32_t rank) const {
+    return channels_[rank].send_queue->queue_pair();
+}
+
+wire::Address QueuePairManager::address_for(std::uint32_t peer) const {
+    AddressPrefix prefix;
+    prefix.receive_window = options_.receive_window;
+    prefix.message_bytes = options_.message_bytes;
+    const wire::Address own = queue_pair_of(peer).address();
+    wire::Address whole(sizeof prefix + own.size());
+    std::memcpy(whole.data(), &prefix, sizeof prefix);
+    std::copy(own.begin(), own.end(), whole.begin() + sizeof prefix);
+    return whole;
+}
+
+void QueuePairManager::connect(std::uint32_t peer, std::span<const std::byte> remote) {
+    AddressPrefix prefix;
+    if (remote.size() > sizeof prefix) std::memcpy(&prefix, remote.data(), sizeof prefix);
+    if (remote.size() <= sizeof prefix || prefix.version != 1 || prefix.receive_window == 0 ||
+        prefix.receive_window > flow::CreditWindow::max_window || prefix.message_bytes == 0) {
+        throw Error(ErrorCode::protocol_violation,
+                    fmt::format("rank {} gave an address that makes no sense ({} bytes)", peer, remote.size()));
+    }
+    Channel& channel = channels_[peer];
+    channel.credits = flow::CreditWindow(options_.receive_window, prefix.receive_window);
+    channel.message_bytes = std::min(prefix.message_bytes, options_.message_bytes);
+    // Buffers first: the peer may send as soon as both ends are connected. Some providers take receives only from the
+    // INIT state on, which every queue pair has when it is made.
+    channel.receive_pool->post_fresh(options_.receive_window + flow::CreditWindow::spare_buffers);
+    const auto own = remote.subspan(sizeof prefix);
+    if (is_shared()) {
+        channel.handle = channel.send_queue->queue_pair().resolve(own);
+    } else {
+        channel.send_queue->queue_pair().connect(own);
+    }
+    channel.state = Channel::State::connected;
+}
+
+void QueuePairManager::stop(std::uint32_t rank) {
+    if (!is_shared()) channels_[rank].send_queue->queue_pair().fail();
+}
+
+std::size_t QueuePairManager::poll(Sink& sink) {
+    std::array<wire::Completion, 32> batch;
+    std::size_t handled = 0;
+    for (const auto& completions : completions_) {
+        const std::size_t count = completions->queue->poll(batch);
+        for (const wire::Completion& completion : std::span(batch).first(count)) {
+            const auto index = static_cast<std::uint32_t>(completion.wr_id >> SendQueue::slot_bits);
+            Queue& queue = *queues_[index];
+            if (!completion.is_receive) {
+                queue.sends.retire(completion, [&](const SlotContext& context, wire::CompletionStatus status) {
+                    --channels_[context.rank].outstanding;
+                    sink.on_retired(context, completion, status);
+                });
+            } else if (completion.status == wire::CompletionStatus::success) {
+                const auto buffer = static_cast<std::uint32_t>(completion.wr_id & SendQueue::slot_mask);
+                sink.on_message({index, buffer}, queue.receives.message(buffer, completion));
+            } else if (completion.status != wire::CompletionStatus::flushed) {
+                sink.on_queue_failed(index, completion);
+            }
+        }
+        handled += count;
+    }
+    return handled;
+}
+
+} // namespace verbena::peer

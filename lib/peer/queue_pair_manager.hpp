@@ -1,0 +1,94 @@
+/// @file
+/// Makes, connects and polls the queue pairs of one rank and hides how many there are: one a peer on a connected
+/// transport, one for all peers on a datagram one. Progress-thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "flow/completion_queue_ledger.hpp"
+#include "peer/channel.hpp"
+#include "wire/device.hpp"
+
+namespace verbena::peer {
+
+struct ManagerOptions {
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1;
+    std::uint32_t receive_window = 64; ///< counted messages a peer may have on the way to us
+    std::uint32_t message_bytes = 0;   ///< largest message, header included
+    wire::QueuePairOptions queue_pair; ///< depths are set by the manager where they depend on the window
+};
+
+/// What polling brings. Implemented by the message layer.
+class Sink {
+  public:
+    virtual ~Sink() = default;
+    /// A slot came back. `status` is not success where the request failed or was flushed.
+    virtual void on_retired(const SlotContext& context, const wire::Completion& completion,
+                            wire::CompletionStatus status) = 0;
+    /// A message arrived; its buffer is the sink's until it calls repost().
+    virtual void on_message(BufferId buffer, std::span<std::byte> message) = 0;
+    /// A receive failed, which ends every channel of that queue pair; flushes are not reported.
+    virtual void on_queue_failed(std::uint32_t queue, const wire::Completion& completion) = 0;
+};
+
+/// One queue pair with both halves. `rank` is meaningful where the queue pair is connected.
+struct Queue {
+    Queue(wire::Device& device, std::unique_ptr<wire::QueuePair> owned, std::uint32_t index, std::uint32_t for_rank,
+          std::uint32_t receive_buffers, const ManagerOptions& options);
+    ~Queue();
+
+    std::uint32_t rank;
+    std::unique_ptr<wire::QueuePair> queue_pair;
+    SendQueue sends;
+    ReceivePool receives;
+};
+
+class QueuePairManager {
+  public:
+    /// @throws Error naming the limit that the ranks' queues do not fit.
+    QueuePairManager(wire::Device& device, const ManagerOptions& options);
+    ~QueuePairManager();
+
+    /// What rank `peer` needs to connect to us: our window and buffer size, then the queue pair's own address.
+    [[nodiscard]] wire::Address address_for(std::uint32_t peer) const;
+    /// @throws Error
+    void connect(std::uint32_t peer, std::span<const std::byte> remote);
+
+    [[nodiscard]] Channel& channel(std::uint32_t rank) noexcept { return channels_[rank]; }
+    [[nodiscard]] const Channel& channel(std::uint32_t rank) const noexcept { return channels_[rank]; }
+    [[nodiscard]] const wire::QueuePair& queue_pair_of(std::uint32_t rank) const;
+    /// The rank that a connected queue belongs to; none on a shared one.
+    [[nodiscard]] bool is_shared() const noexcept { return !device_.capabilities().connected; }
+    [[nodiscard]] std::uint32_t rank_of_queue(std::uint32_t queue) const noexcept { return queues_[queue]->rank; }
+
+    /// Takes the channel's queue pair out of service: what it holds flushes. Shared queue pairs serve on.
+    void stop(std::uint32_t rank);
+
+    void repost(BufferId buffer) { queues_[buffer.queue]->receives.repost(buffer.buffer); }
+
+    /// Polls every completion queue once. Returns completions handled. Hot path.
+    std::size_t poll(Sink& sink);
+
+  private:
+    struct Completions {
+        std::unique_ptr<wire::CompletionQueue> queue;
+        flow::CompletionQueueLedger ledger;
+    };
+
+    Completions& completions_for(std::uint32_t entries, std::uint64_t still_needed);
+    void add_queue(std::uint32_t rank, std::uint32_t receive_depth, std::uint64_t still_needed);
+
+    wire::Device& device_;
+    ManagerOptions options_;
+    std::vector<std::unique_ptr<Completions>> completions_;
+    std::vector<std::unique_ptr<Queue>> queues_;
+    std::vector<Channel> channels_;
+};
+
+} // namespace verbena::peer
