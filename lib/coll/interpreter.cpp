@@ -1,0 +1,214 @@
+#include "coll/interpreter.hpp"
+
+#include <array>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "coll/contents.hpp"
+#include "coll/rules.hpp"
+#include "coll/schedule.hpp"
+
+namespace verbena::coll {
+namespace {
+
+/// Messages from one rank to another, in list order.
+struct Lane {
+    std::vector<std::uint32_t> sends;
+    std::vector<std::uint32_t> receives;
+    std::size_t passed = 0; ///< messages that have gone over
+};
+
+/// Runs every rank's part at once. Since the rules forbid races, one order of events stands for all.
+class Walk {
+  public:
+    Walk(const Plan& plan, bool in_place)
+        : plan_(plan), ranks_(static_cast<std::uint32_t>(plan.ranks.size())), in_place_(in_place) {
+        lanes_.resize(std::size_t{ranks_} * ranks_);
+        for (std::uint32_t rank = 0; rank < ranks_; ++rank) places_.push_back(make_place(rank));
+    }
+
+    std::optional<Fault> run(Goal goal) {
+        for (std::uint32_t rank = 0; rank < ranks_; ++rank) awake_.push_back(rank);
+        while (!awake_.empty() && !fault_) {
+            const std::uint32_t rank = awake_.front();
+            awake_.pop_front();
+            start_what_can(rank);
+        }
+        if (!fault_) find_deadlock();
+        for (std::uint32_t rank = 0; rank < ranks_ && !fault_; ++rank) {
+            goal == Goal::all_reduce ? check_output(rank) : check_heard(rank);
+        }
+        return std::move(fault_);
+    }
+
+  private:
+    /// One rank while the plan runs.
+    struct Place {
+        Schedule schedule;
+        Frontier frontier;
+        std::array<Contents, 3> buffers;
+        std::vector<RankSet> heard; ///< by step: the ranks whose entering lies before its end
+    };
+
+    Place make_place(std::uint32_t rank) {
+        const std::uint64_t count = plan_.count;
+        RankSet self(ranks_);
+        self.insert(rank);
+        Place place{Schedule(plan_.ranks[rank]), {}, {}, std::vector<RankSet>(plan_.ranks[rank].steps.size(), self)};
+        place.frontier.restart(place.schedule);
+        if (count > 0) buffer(place, Buffer::input).write(0, count, {{0, count, 0, self}});
+        for (std::uint32_t index = 0; index < place.schedule.size(); ++index) {
+            const Step& step = place.schedule.step(index);
+            if (step.kind == StepKind::send) lane(rank, step.peer).sends.push_back(index);
+            if (is_receive(step.kind)) lane(step.peer, rank).receives.push_back(index);
+        }
+        return place;
+    }
+
+    Lane& lane(std::uint32_t from, std::uint32_t to) { return lanes_[std::size_t{from} * ranks_ + to]; }
+    Contents& buffer(Place& place, Buffer which) const {
+        if (in_place_ && which == Buffer::input) which = Buffer::output;
+        return place.buffers[static_cast<std::size_t>(which)];
+    }
+
+    void fail(std::uint32_t rank, std::uint32_t step, const std::string& what) {
+        if (!fault_) fault_ = fault_at(plan_, rank, step, what + (in_place_ ? " (in place)" : ""));
+    }
+
+    void start_what_can(std::uint32_t rank) {
+        Place& place = places_[rank];
+        while (!fault_ && place.frontier.next() != no_step) {
+            const std::uint32_t index = place.frontier.next();
+            const Step& step = place.schedule.step(index);
+            place.frontier.started(place.schedule);
+            if (step.kind == StepKind::send) {
+                pass_messages(rank, step.peer);
+            } else if (is_receive(step.kind)) {
+                pass_messages(step.peer, rank);
+            } else {
+                compute(rank, index);
+                finish(rank, index);
+            }
+        }
+    }
+
+    /// A message goes over when both ends have started it and the one before it has gone.
+    void pass_messages(std::uint32_t from, std::uint32_t to) {
+        Lane& lane = this->lane(from, to);
+        while (!fault_ && lane.passed < lane.sends.size()) {
+            const std::uint32_t send = lane.sends[lane.passed];
+            const std::uint32_t receive = lane.receives[lane.passed];
+            if (!places_[from].frontier.has_started(send) || !places_[to].frontier.has_started(receive)) return;
+            ++lane.passed;
+            const Segments message = read(from, send, places_[from].schedule.step(send).left);
+            const Step& step = places_[to].schedule.step(receive);
+            write(to, message_range(step), message);
+            hear(places_[to].heard[receive], places_[from], send);
+            if (step.kind == StepKind::receive_reduce) compute(to, receive);
+            finish(from, send);
+            finish(to, receive);
+        }
+    }
+
+    /// What a sender has heard of travels with its message.
+    static void hear(RankSet& heard, const Place& sender, std::uint32_t send) {
+        heard.merge(sender.heard[send]);
+        for (const std::uint32_t earlier : sender.schedule.step(send).after) heard.merge(sender.heard[earlier]);
+    }
+
+    void finish(std::uint32_t rank, std::uint32_t index) {
+        Place& place = places_[rank];
+        for (const std::uint32_t earlier : place.schedule.step(index).after)
+            place.heard[index].merge(place.heard[earlier]);
+        place.frontier.finished(place.schedule, index);
+        awake_.push_back(rank);
+    }
+
+    void compute(std::uint32_t rank, std::uint32_t index) {
+        const Step& step = places_[rank].schedule.step(index);
+        const Segments left = read(rank, index, step.left);
+        if (step.kind == StepKind::copy) return write(rank, step.target, left);
+        const Segments right = read(rank, index, step.right);
+        std::string problem;
+        const Segments reduced = combine(left, right, ranks_, problem);
+        if (!problem.empty()) fail(rank, index, problem);
+        write(rank, step.target, reduced);
+    }
+
+    Segments read(std::uint32_t rank, std::uint32_t index, const Range& range) {
+        Segments segments = buffer(places_[rank], range.buffer).read(range.offset, range.count);
+        if (const std::uint64_t gap = first_gap(segments, range.count); gap != range.count) {
+            fail(rank, index,
+                 fmt::format("reads {} [{}], which nothing has written", name(range.buffer), range.offset + gap));
+        }
+        return segments;
+    }
+    void write(std::uint32_t rank, const Range& range, const Segments& segments) {
+        buffer(places_[rank], range.buffer).write(range.offset, range.count, segments);
+    }
+
+    void find_deadlock() {
+        for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+            const Place& place = places_[rank];
+            if (place.frontier.is_done()) continue;
+            for (std::uint32_t index = 0; index < place.schedule.size(); ++index) {
+                if (place.frontier.has_finished(index)) continue;
+                return fail(rank, index,
+                            place.frontier.has_started(index) ? "waits for its peer for ever" : "never starts");
+            }
+        }
+    }
+
+    void check_output(std::uint32_t rank) {
+        const Segments output = buffer(places_[rank], Buffer::output).read(0, plan_.count);
+        if (const std::uint64_t gap = first_gap(output, plan_.count); gap != plan_.count) {
+            return fail(rank, no_step, fmt::format("output [{}] is never written", gap));
+        }
+        for (const Segment& segment : output) {
+            if (segment.element != segment.offset) {
+                return fail(rank, no_step,
+                            fmt::format("output [{}] holds element {}", segment.offset, segment.element));
+            }
+            if (const std::uint32_t absent = segment.contributors.first_absent(ranks_); absent != ranks_) {
+                return fail(rank, no_step,
+                            fmt::format("output [{}] lacks rank {}'s contribution", segment.offset, absent));
+            }
+        }
+    }
+
+    void check_heard(std::uint32_t rank) {
+        RankSet heard(ranks_);
+        heard.insert(rank);
+        for (const RankSet& by_step : places_[rank].heard) heard.merge(by_step);
+        if (const std::uint32_t absent = heard.first_absent(ranks_); absent != ranks_) {
+            fail(rank, no_step, fmt::format("is done without having heard of rank {}", absent));
+        }
+    }
+
+    const Plan& plan_;
+    std::uint32_t ranks_;
+    bool in_place_;
+    std::vector<Lane> lanes_; ///< by sender * ranks + receiver
+    std::vector<Place> places_;
+    std::deque<std::uint32_t> awake_; ///< ranks that may have something to start
+    std::optional<Fault> fault_;
+};
+
+} // namespace
+
+std::optional<Fault> find_fault(const Plan& plan, Goal goal) {
+    // In place only adds overlaps, so the rules are read that way; a fault that is there anyway is told as such.
+    if (std::optional<Fault> only_in_place = broken_rule(plan, true)) {
+        std::optional<Fault> always = broken_rule(plan, false);
+        return always ? always : only_in_place;
+    }
+    for (const bool in_place : {false, true}) {
+        if (std::optional<Fault> fault = Walk(plan, in_place).run(goal)) return fault;
+    }
+    return std::nullopt;
+}
+
+} // namespace verbena::coll
