@@ -1,0 +1,167 @@
+#include "coll/reduce.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+#include <type_traits>
+
+namespace verbena::coll {
+namespace {
+
+/// The type to compute in: unsigned for integers, whose overflow must wrap, and wide enough not to be promoted to int.
+template <class T>
+struct Wrapping {
+    using type = T;
+};
+template <class T>
+requires std::is_integral_v<T>
+struct Wrapping<T> {
+    using type = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
+};
+
+struct Sum {
+    template <class T>
+    static T apply(T a, T b) noexcept {
+        using W = typename Wrapping<T>::type;
+        return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
+    }
+};
+struct Product {
+    template <class T>
+    static T apply(T a, T b) noexcept {
+        using W = typename Wrapping<T>::type;
+        return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+    }
+};
+/// `a != a` keeps a NaN on the left; one on the right makes the comparison false and is taken as it is. The bitwise `|`
+/// leaves no branch, so that the loop can be vectorised.
+struct Minimum {
+    template <class T>
+    static T apply(T a, T b) noexcept {
+        if constexpr (std::is_floating_point_v<T>) return static_cast<bool>((a < b) | (a != a)) ? a : b;
+        return a < b ? a : b;
+    }
+};
+struct Maximum {
+    template <class T>
+    static T apply(T a, T b) noexcept {
+        if constexpr (std::is_floating_point_v<T>) return static_cast<bool>((a > b) | (a != a)) ? a : b;
+        return a > b ? a : b;
+    }
+};
+
+/// An element at any address. It keeps its type, where a memcpy of 8 bytes makes f64 an integer, and GCC 12 then does
+/// not vectorise comparisons.
+template <class T>
+struct [[gnu::packed, gnu::may_alias]] Unaligned {
+    T value;
+};
+
+template <class T>
+T load(const std::byte* from, std::size_t index) noexcept {
+    return reinterpret_cast<const Unaligned<T>*>(from)[index].value;
+}
+template <class T>
+void store(std::byte* to, std::size_t index, T value) noexcept {
+    reinterpret_cast<Unaligned<T>*>(to)[index].value = value;
+}
+
+// Each element is loaded before it is stored and touches no other, so the loops below are free of dependences also when
+// `output` is one of the operands; the compiler cannot know that the ranges overlap fully or not at all.
+#if defined(__clang__)
+#define VERBENA_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define VERBENA_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+template <class T, class Op>
+void combine(std::byte* output, const std::byte* left, const std::byte* right, std::size_t count) noexcept {
+    VERBENA_INDEPENDENT
+    for (std::size_t i = 0; i < count; ++i) store(output, i, Op::apply(load<T>(left, i), load<T>(right, i)));
+}
+
+template <class T>
+void divide(std::byte* values, std::size_t count, std::uint32_t ranks) noexcept {
+    // Integers in 64 bits: the number of ranks need not fit the element type.
+    using Wide = std::conditional_t<std::is_floating_point_v<T>, T,
+                                    std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
+    const auto divisor = static_cast<Wide>(ranks);
+    VERBENA_INDEPENDENT
+    for (std::size_t i = 0; i < count; ++i) {
+        store(values, i, static_cast<T>(static_cast<Wide>(load<T>(values, i)) / divisor));
+    }
+}
+
+#undef VERBENA_INDEPENDENT
+
+using Combine = void (*)(std::byte*, const std::byte*, const std::byte*, std::size_t) noexcept;
+using Divide = void (*)(std::byte*, std::size_t, std::uint32_t) noexcept;
+
+template <class T>
+Combine combine_of(ReduceOp op) noexcept {
+    switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::avg:
+        return combine<T, Sum>;
+    case ReduceOp::prod:
+        return combine<T, Product>;
+    case ReduceOp::min:
+        return combine<T, Minimum>;
+    case ReduceOp::max:
+        return combine<T, Maximum>;
+    }
+    return nullptr;
+}
+
+/// Calls `visit` with a value of the element type.
+template <class Visit>
+auto with_type(DataType type, Visit visit) noexcept {
+    switch (type) {
+    case DataType::i8:
+        return visit(std::int8_t{});
+    case DataType::u8:
+        return visit(std::uint8_t{});
+    case DataType::i32:
+        return visit(std::int32_t{});
+    case DataType::u32:
+        return visit(std::uint32_t{});
+    case DataType::i64:
+        return visit(std::int64_t{});
+    case DataType::u64:
+        return visit(std::uint64_t{});
+    case DataType::f32:
+        return visit(float{});
+    case DataType::f64:
+        break;
+    }
+    return visit(double{});
+}
+
+} // namespace
+
+void reduce(DataType type, ReduceOp op, std::byte* output, std::span<const std::byte* const> inputs,
+            std::size_t count) noexcept {
+    assert(inputs.size() >= 2 && inputs.size() <= max_reduce_inputs);
+    const Combine combine = with_type(type, [op](auto sample) -> Combine { return combine_of<decltype(sample)>(op); });
+    if (inputs.size() == 2) return combine(output, inputs[0], inputs[1], count);
+
+    // Block by block: each input is read from memory once, and the output, which may be an input, is written last.
+    alignas(64) std::array<std::byte, 4096> block;
+    const std::size_t size = size_of(type);
+    const std::size_t block_count = block.size() / size;
+    for (std::size_t done = 0; done < count; done += block_count) {
+        const std::size_t now = std::min(block_count, count - done);
+        const std::size_t offset = done * size;
+        combine(block.data(), inputs[0] + offset, inputs[1] + offset, now);
+        for (const std::byte* input : inputs.subspan(2)) combine(block.data(), block.data(), input + offset, now);
+        std::memcpy(output + offset, block.data(), now * size);
+    }
+}
+
+void finish(DataType type, ReduceOp op, std::byte* values, std::size_t count, std::uint32_t ranks) noexcept {
+    if (op != ReduceOp::avg) return;
+    with_type(type, [](auto sample) -> Divide { return divide<decltype(sample)>; })(values, count, ranks);
+}
+
+} // namespace verbena::coll
