@@ -52,11 +52,10 @@ class VERBENA_API Endpoint {
     [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
     [[nodiscard]] ChannelInfo describe() const;
 
-    struct Core;
-    Endpoint(Core* core, std::uint32_t rank) noexcept : core_(core), rank_(rank) {}
+    Endpoint(detail::RuntimeCore* core, std::uint32_t rank) noexcept : core_(core), rank_(rank) {}
 
   private:
-    Core* core_;
+    detail::RuntimeCore* core_;
     std::uint32_t rank_;
 };
 

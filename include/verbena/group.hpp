@@ -88,11 +88,10 @@ class VERBENA_API Group {
     [[nodiscard]] AlgorithmChoice explain_all_reduce(std::size_t count, DataType type) const;
     [[nodiscard]] static std::vector<std::string> all_reduce_algorithms();
 
-    struct Core;
-    explicit Group(Core* core) noexcept : core_(core) {}
+    explicit Group(detail::RuntimeCore* core) noexcept : core_(core) {}
 
   private:
-    Core* core_;
+    detail::RuntimeCore* core_;
 };
 
 } // namespace verbena

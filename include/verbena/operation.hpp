@@ -10,11 +10,13 @@
 
 namespace verbena {
 
-class Runtime;
+namespace detail {
+struct RuntimeCore;
+}
 
 /// A started send, receive or collective. Move-only. The buffers of the call belong to it until it is complete. Letting
-/// an incomplete Operation go does not stop it: the buffers must stay valid until the Runtime is closed. One caller at
-/// a time, the Runtime's thread.
+/// an incomplete Operation go does not stop it: the buffers must stay valid until the Runtime is closed, which an
+/// Operation must not outlive. One caller at a time, the Runtime's thread.
 class [[nodiscard]] VERBENA_API Operation {
   public:
     Operation() noexcept = default; ///< complete, ok
@@ -32,11 +34,10 @@ class [[nodiscard]] VERBENA_API Operation {
     /// How it ended; code would_block while it has not.
     [[nodiscard]] Status status() const noexcept;
 
-    struct Core;
-    Operation(Core* core, std::uint32_t index, std::uint32_t generation) noexcept;
+    Operation(detail::RuntimeCore* core, std::uint32_t index, std::uint32_t generation) noexcept;
 
   private:
-    Core* core_ = nullptr;
+    detail::RuntimeCore* core_ = nullptr;
     std::uint32_t index_ = 0;
     std::uint32_t generation_ = 0;
     Status status_{};

@@ -56,10 +56,8 @@ class VERBENA_API Runtime {
     /// Leaves the job: waits at most `limit` for sends on their way, then releases everything. Idempotent.
     void close() noexcept;
 
-    struct Impl;
-
   private:
-    std::unique_ptr<Impl> impl_;
+    std::unique_ptr<detail::RuntimeCore> core_;
 };
 
 } // namespace verbena

@@ -1,0 +1,77 @@
+#include <verbena/operation.hpp>
+
+#include <utility>
+
+#include "api/runtime_core.hpp"
+
+namespace verbena {
+
+Operation::Operation(detail::RuntimeCore* core, std::uint32_t index, std::uint32_t generation) noexcept
+    : core_(core), index_(index), generation_(generation) {}
+
+Operation::Operation(Operation&& other) noexcept
+    : core_(std::exchange(other.core_, nullptr)),
+      index_(other.index_),
+      generation_(other.generation_),
+      status_(other.status_) {}
+
+Operation& Operation::operator=(Operation&& other) noexcept {
+    if (this == &other) return *this;
+    if (core_ != nullptr) core_->engine->release({index_, generation_});
+    core_ = std::exchange(other.core_, nullptr);
+    index_ = other.index_;
+    generation_ = other.generation_;
+    status_ = other.status_;
+    return *this;
+}
+
+Operation::~Operation() {
+    // After Runtime::close() the engine, and every operation with it, is gone.
+    if (core_ != nullptr && core_->engine) core_->engine->release({index_, generation_});
+}
+
+bool Operation::test() {
+    if (core_ == nullptr) return true;
+    if (!core_->engine) {
+        status_.code = ErrorCode::cancelled;
+        core_ = nullptr;
+        return true;
+    }
+    const msg::OperationId id{index_, generation_};
+    if (!core_->engine->is_complete(id)) core_->progress();
+    if (!core_->engine->is_complete(id)) return false;
+    status_ = core_->engine->status(id);
+    core_->engine->release(id);
+    core_ = nullptr;
+    return true;
+}
+
+Status Operation::wait() {
+    if (core_ == nullptr) return status_;
+    return wait_for(core_->settings.duration("operation-timeout"));
+}
+
+Status Operation::wait_for(std::chrono::nanoseconds limit) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto room = std::chrono::steady_clock::time_point::max() - now;
+    return wait_until(limit < room ? now + limit : std::chrono::steady_clock::time_point::max());
+}
+
+Status Operation::wait_until(std::chrono::steady_clock::time_point deadline) {
+    if (test() || core_->wait({index_, generation_}, deadline)) {
+        (void)test();
+        return status_;
+    }
+    Status late;
+    late.code = ErrorCode::timed_out;
+    return late;
+}
+
+Status Operation::status() const noexcept {
+    if (core_ == nullptr) return status_;
+    Status running;
+    running.code = ErrorCode::would_block;
+    return running;
+}
+
+} // namespace verbena

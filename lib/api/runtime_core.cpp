@@ -1,0 +1,111 @@
+#include "api/runtime_core.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sched.h>
+
+namespace verbena::detail {
+namespace {
+
+/// An idle rank looks at the clock once in so many steps, and at the store (one system call) no more often than this.
+constexpr std::uint64_t steps_between_clock_readings = 64;
+constexpr auto between_looks_at_the_store = std::chrono::milliseconds(1);
+
+/// After so many yields that brought nothing a waiting rank sleeps, so that more ranks than cores, or one that waits
+/// for long, do not burn the machine. Short against any time-out, long against a message.
+constexpr std::uint64_t yields_before_sleep = 20'000;
+constexpr auto sleep_between_polls = std::chrono::microseconds(50);
+
+} // namespace
+
+RuntimeCore::RuntimeCore(const Settings& wanted)
+    : settings(wanted),
+      job(boot::job_from(settings)),
+      spaces(std::make_shared<mem::Spaces>(settings.text("gpu"))),
+      spin_polls_(static_cast<std::uint64_t>(settings.number("spin-polls"))) {
+    wire_up(*this);
+}
+
+RuntimeCore::~RuntimeCore() { close(); }
+
+std::size_t RuntimeCore::progress() {
+    const std::size_t handled = engine->progress();
+    if (handled > 0) {
+        idle_steps_ = 0;
+    } else if (++idle_steps_ % steps_between_clock_readings == 0) {
+        look_for_lost_ranks();
+    }
+    return handled;
+}
+
+void RuntimeCore::look_for_lost_ranks() {
+    const Clock::time_point now = Clock::now();
+    if (!store || now - last_look_ < between_looks_at_the_store) return;
+    last_look_ = now;
+    for (const boot::Lost& lost : store->poll_lost()) {
+        Status status;
+        status.code = ErrorCode::peer_lost;
+        status.scope = Scope::channel;
+        for (std::uint32_t rank = 0; rank < job.size; ++rank) {
+            if (rank == job.rank || (lost.rank && *lost.rank != rank)) continue;
+            engine->fail_peer(rank, status,
+                              lost.rank ? fmt::format("rank {} is lost: {}", rank, lost.reason)
+                                        : fmt::format("the job's store is lost: {}", lost.reason));
+        }
+    }
+}
+
+bool RuntimeCore::wait(msg::OperationId id, Clock::time_point deadline) {
+    std::uint64_t empty_polls = 0;
+    while (!engine->is_complete(id)) {
+        if (progress() > 0) {
+            empty_polls = 0;
+            continue;
+        }
+        if (++empty_polls % steps_between_clock_readings == 0 && Clock::now() >= deadline)
+            return engine->is_complete(id);
+        if (empty_polls < spin_polls_) continue;
+        if (empty_polls < spin_polls_ + yields_before_sleep) {
+            ::sched_yield();
+        } else {
+            std::this_thread::sleep_for(sleep_between_polls);
+        }
+    }
+    return true;
+}
+
+void RuntimeCore::close() noexcept {
+    if (closed_) return;
+    closed_ = true;
+    try {
+        const Clock::time_point deadline = Clock::now() + settings.duration("close-timeout");
+        // First by message, so that everybody goes on moving messages until all are here; then each makes sure that its
+        // own have arrived, the meeting's included; then at the store, so that nobody takes its queue pairs down while a
+        // peer waits for their acknowledgement.
+        if (world && job.size > 1) {
+            bool everybody_is_here = false;
+            const msg::OperationId met = world->barrier();
+            if (wait(met, deadline)) everybody_is_here = engine->status(met).ok();
+            engine->release(met);
+            for (std::uint32_t rank = 0; rank < job.size; ++rank) {
+                const msg::OperationId flush = engine->flush(rank);
+                (void)wait(flush, deadline);
+                engine->release(flush);
+            }
+            if (everybody_is_here) store->barrier("close", deadline);
+        }
+    } catch (const std::exception&) {
+        // A rank that cannot say goodbye leaves all the same: what was on its way is reported by the others.
+    }
+    world.reset();
+    engine.reset();
+    device.reset();
+    if (store) store->leave();
+    if (server) server->wait_until_empty(Clock::now() + settings.duration("close-timeout"));
+    store.reset();
+    server.reset();
+}
+
+} // namespace verbena::detail

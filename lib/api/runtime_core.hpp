@@ -1,0 +1,62 @@
+/// @file
+/// What a Runtime owns, in the order in which it is taken down, and how its callers wait. Progress-thread only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <verbena/device.hpp>
+#include <verbena/error.hpp>
+#include <verbena/settings.hpp>
+
+#include "boot/job.hpp"
+#include "boot/store_client.hpp"
+#include "boot/store_server.hpp"
+#include "coll/collectives.hpp"
+#include "mem/space.hpp"
+#include "msg/engine.hpp"
+#include "wire/device.hpp"
+
+namespace verbena::detail {
+
+struct RuntimeCore {
+    using Clock = std::chrono::steady_clock;
+
+    explicit RuntimeCore(const Settings& wanted);
+    ~RuntimeCore();
+
+    /// One step; now and then also a look at the store for ranks that are gone.
+    std::size_t progress();
+    /// Steps until the operation is complete or the deadline has passed; false then. Spins, then yields, then sleeps.
+    bool wait(msg::OperationId id, Clock::time_point deadline);
+    void close() noexcept;
+
+    Settings settings;
+    boot::Job job;
+    Selection selection;
+    std::vector<std::string> hosts; ///< of every rank, as the store knows them; for messages
+    std::shared_ptr<mem::Spaces> spaces;
+    // Shared with MemoryRegions, so that one destroyed after its Runtime still finds its device.
+    std::shared_ptr<wire::Device> device;
+    std::unique_ptr<boot::StoreServer> server; ///< only in the process that hosts the store
+    std::unique_ptr<boot::StoreClient> store;  ///< none in a job of one
+    std::unique_ptr<msg::Engine> engine;
+    std::unique_ptr<coll::Collectives> world;
+
+  private:
+    void look_for_lost_ranks();
+
+    std::uint64_t idle_steps_ = 0;
+    std::uint64_t spin_polls_;
+    Clock::time_point last_look_{};
+    bool closed_ = false;
+};
+
+/// Meets the other ranks, agrees on a device, opens it and connects every pair. @throws Error on every rank when it
+/// fails on one, with that rank's reason.
+void wire_up(RuntimeCore& core);
+
+} // namespace verbena::detail

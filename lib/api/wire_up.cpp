@@ -1,0 +1,188 @@
+/// How the ranks of a job come together: three meetings at the store. At each, a rank that cannot go on says why, so
+/// that every rank ends with that reason rather than with a time-out.
+///
+///   candidates   version, host and transports of each rank -> one transport for all
+///   addresses    where each rank's queue pairs are
+///   connected    nobody sends before both ends are ready
+#include "api/runtime_core.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <verbena/version.hpp>
+
+#include "api/backends.hpp"
+#include "api/device_choice.hpp"
+#include "api/host_identity.hpp"
+#include "boot/interfaces.hpp"
+#include "wire/backend.hpp"
+
+namespace verbena::detail {
+namespace {
+
+using nlohmann::json;
+using Deadline = RuntimeCore::Clock::time_point;
+
+/// Every rank gives `value()` or the Error it threw; throws when any rank did.
+std::vector<std::string> meet(RuntimeCore& core, const char* name, Deadline deadline,
+                              const std::function<std::string()>& value) {
+    std::string own;
+    std::optional<Error> own_error;
+    try {
+        own = "+" + value();
+    } catch (const Error& error) {
+        own_error = error;
+        own = fmt::format("-{}", error.what());
+    }
+    if (core.job.size == 1) {
+        if (own_error) throw *own_error;
+        return {own.substr(1)};
+    }
+    std::vector<std::string> values = core.store->exchange(name, own, deadline);
+    if (own_error) throw *own_error;
+    for (std::size_t rank = 0; rank < values.size(); ++rank) {
+        if (values[rank].starts_with('-')) {
+            throw Error(ErrorCode::refused,
+                        fmt::format("rank {} could not take part: {}", rank, values[rank].substr(1)));
+        }
+        values[rank].erase(0, 1);
+    }
+    return values;
+}
+
+void join_store(RuntimeCore& core) {
+    if (core.job.size == 1) return;
+    boot::StoreClient::Options options;
+    options.host = core.job.store_host;
+    options.port = core.job.store_port;
+    if (core.job.hosts_store) {
+        boot::StoreServer::Options server;
+        server.bind = core.settings.text("bind");
+        server.port = core.job.store_port;
+        server.secret = core.job.secret;
+        server.size = core.job.size;
+        server.store_rank = core.job.rank;
+        server.peer_timeout = core.settings.duration("peer-timeout");
+        core.server = std::make_unique<boot::StoreServer>(server);
+        options.port = core.server->port();
+        options.host = server.bind.empty() ? "localhost" : server.bind;
+    }
+    options.secret = core.job.secret;
+    options.rank = core.job.rank;
+    options.size = core.job.size;
+    options.connect_timeout = core.settings.duration("connect-timeout");
+    options.peer_timeout = core.settings.duration("peer-timeout");
+    core.store = std::make_unique<boot::StoreClient>(options);
+}
+
+/// First the hosts, since the rule for devices depends on them; then what each rank could use.
+void agree(RuntimeCore& core, Deadline deadline) {
+    const auto hosts = meet(core, "hosts", deadline, [] {
+        return json{{"version", VERBENA_VERSION}, {"host", host_identity()}}.dump();
+    });
+    std::uint32_t here = 0;
+    const std::string own_host = host_identity();
+    for (std::uint32_t rank = 0; rank < core.job.size; ++rank) {
+        const json told = json::parse(hosts[rank]);
+        if (told["version"] != VERBENA_VERSION) {
+            throw Error(ErrorCode::refused,
+                        fmt::format("rank {} runs verbena {}, this rank {} runs {}", rank,
+                                    told["version"].get<std::string>(), core.job.rank, VERBENA_VERSION),
+                        "run one version on every host");
+        }
+        if (told["host"] == own_host) ++here;
+    }
+    core.settings.set("size", std::to_string(core.job.size), Source::launcher, "the job");
+    core.settings.set("local-size", std::to_string(here), Source::launcher, "ranks that share this host's memory");
+
+    Candidates candidates;
+    const auto transports = meet(core, "candidates", deadline, [&] {
+        if (here < core.job.size && !core.settings.is_set("advertise")) {
+            const auto chosen = boot::select_address(boot::interface_addresses(), core.settings, true);
+            core.settings.set("advertise", chosen.address, Source::built_in, chosen.reason);
+        }
+        candidates = find_candidates(take_inventory(), core.settings);
+        json names = json::array();
+        for (const Selection& selection : candidates.selections) names.push_back(transport_of(selection));
+        return names.dump();
+    });
+    std::vector<std::vector<std::string>> by_rank;
+    for (const std::string& told : transports) by_rank.push_back(json::parse(told).get<std::vector<std::string>>());
+    const std::string transport = agree_on_transport(by_rank);
+    core.selection = *std::find_if(candidates.selections.begin(), candidates.selections.end(),
+                                   [&](const Selection& selection) { return transport_of(selection) == transport; });
+}
+
+msg::EngineOptions engine_options(const RuntimeCore& core) {
+    const Settings& settings = core.settings;
+    msg::EngineOptions options;
+    options.rank = core.job.rank;
+    options.size = core.job.size;
+    options.receive_window = static_cast<std::uint32_t>(settings.number("receive-window"));
+    options.send_depth = static_cast<std::uint32_t>(settings.number("send-depth"));
+    options.eager_limit = static_cast<std::uint32_t>(settings.bytes("eager-limit"));
+    options.inline_limit = static_cast<std::uint32_t>(settings.bytes("inline-limit"));
+    options.unexpected_limit = settings.bytes("unexpected-limit");
+    options.backlog_limit = static_cast<std::uint32_t>(settings.number("backlog-limit"));
+    options.max_mtu_bytes = static_cast<std::uint32_t>(settings.bytes("mtu"));
+    options.ack_timeout = static_cast<std::uint8_t>(settings.number("ack-timeout"));
+    options.retry_count = static_cast<std::uint8_t>(settings.number("retry-count"));
+    return options;
+}
+
+/// Our address for each peer, by rank; a hexadecimal string each, since JSON carries no bytes.
+std::string own_addresses(const msg::Engine& engine) {
+    json addresses = json::array();
+    for (std::uint32_t peer = 0; peer < engine.size(); ++peer) {
+        if (peer == engine.rank()) {
+            addresses.push_back("");
+            continue;
+        }
+        const wire::Address address = engine.address_for(peer);
+        const auto* bytes = reinterpret_cast<const std::uint8_t*>(address.data());
+        addresses.push_back(fmt::format("{:02x}", fmt::join(bytes, bytes + address.size(), "")));
+    }
+    return addresses.dump();
+}
+
+wire::Address address_from(const std::string& hexadecimal) {
+    wire::Address address;
+    for (std::size_t i = 0; i + 1 < hexadecimal.size(); i += 2) {
+        address.push_back(static_cast<std::byte>(std::stoi(hexadecimal.substr(i, 2), nullptr, 16)));
+    }
+    return address;
+}
+
+void connect_all(RuntimeCore& core, Deadline deadline) {
+    const auto addresses = meet(core, "addresses", deadline, [&] {
+        core.device = wire::backend(core.selection.backend).open(core.selection, core.settings);
+        core.engine = std::make_unique<msg::Engine>(*core.device, *core.spaces, engine_options(core));
+        return own_addresses(*core.engine);
+    });
+    meet(core, "connected", deadline, [&] {
+        for (std::uint32_t peer = 0; peer < core.job.size; ++peer) {
+            if (peer == core.job.rank) continue;
+            core.engine->connect(peer, address_from(json::parse(addresses[peer])[core.job.rank].get<std::string>()));
+        }
+        return std::string();
+    });
+}
+
+} // namespace
+
+void wire_up(RuntimeCore& core) {
+    register_backends();
+    const Deadline deadline = RuntimeCore::Clock::now() + core.settings.duration("connect-timeout");
+    join_store(core);
+    agree(core, deadline);
+    connect_all(core, deadline);
+    constexpr msg::Context world_context = 1; // 0 is the user's own messages
+    core.world = std::make_unique<coll::Collectives>(*core.engine, world_context);
+}
+
+} // namespace verbena::detail
