@@ -40,7 +40,7 @@ const Algorithm& all_reduce_named(std::string_view name) {
         std::find_if(algorithms.begin(), algorithms.end(), [name](const Algorithm& each) { return each.name == name; });
     if (found != algorithms.end()) return *found;
     throw Error(ErrorCode::invalid_argument, fmt::format("no all-reduce algorithm is called \"{}\"", name),
-                fmt::format("there are: {}; an empty name chooses by size", fmt::join(all_reduce_names(), ", ")));
+                fmt::format("there are: {}; an empty name chooses by size", fmt::join(all_reduce_algorithms(), ", ")));
 }
 
 const Algorithm& cheapest_all_reduce(std::uint32_t ranks, std::uint64_t bytes, const CostModel& model) {
@@ -50,7 +50,7 @@ const Algorithm& cheapest_all_reduce(std::uint32_t ranks, std::uint64_t bytes, c
     });
 }
 
-AlgorithmChoice choose_all_reduce(std::uint32_t ranks, std::uint64_t bytes, const CostModel& model) {
+AlgorithmChoice select_all_reduce(std::uint32_t ranks, std::uint64_t bytes, const CostModel& model) {
     const Algorithm& chosen = cheapest_all_reduce(ranks, bytes, model);
     if (ranks == 1) return {std::string(chosen.name), "one rank: the input is copied, no message is sent"};
     std::vector<std::string> costs;
@@ -66,7 +66,7 @@ AlgorithmChoice choose_all_reduce(std::uint32_t ranks, std::uint64_t bytes, cons
             model.reduction_ns_per_byte)};
 }
 
-std::vector<std::string> all_reduce_names() {
+std::vector<std::string> all_reduce_algorithms() {
     std::vector<std::string> names;
     for (const Algorithm& each : algorithms) names.emplace_back(each.name);
     return names;

@@ -35,9 +35,9 @@ struct Algorithm {
                                                    const CostModel& model = {});
 
 /// The choice for `bytes` of data on each of `ranks` ranks, with the predicted costs of all candidates as the reason.
-[[nodiscard]] AlgorithmChoice choose_all_reduce(std::uint32_t ranks, std::uint64_t bytes, const CostModel& model = {});
+[[nodiscard]] AlgorithmChoice select_all_reduce(std::uint32_t ranks, std::uint64_t bytes, const CostModel& model = {});
 
-[[nodiscard]] std::vector<std::string> all_reduce_names();
+[[nodiscard]] std::vector<std::string> all_reduce_algorithms();
 
 /// Upper bound on one message of a collective, in bytes: long enough to fill a link, short enough that reducing one
 /// hides behind the transfer of the next, and at most 16 messages a hop.

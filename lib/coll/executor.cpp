@@ -1,0 +1,154 @@
+/// Hot path: one step of a running collective.
+#include "coll/executor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "coll/reduce.hpp"
+
+namespace verbena::coll {
+
+PlanTask::PlanTask(msg::Engine& engine, const Call& call, std::shared_ptr<const Schedule> schedule,
+                   std::shared_ptr<WorkspacePool> pool)
+    : call_(call),
+      element_size_(verbena::size_of(call.type)),
+      ranks_(engine.size()),
+      schedule_(std::move(schedule)),
+      pool_(std::move(pool)),
+      workspace_(pool_->acquire(engine, call.place, schedule_->plan().scratch * element_size_)) {
+    workspace_->frontier.restart(*schedule_);
+    workspace_->flights.reserve(schedule_->size());
+}
+
+PlanTask::~PlanTask() = default;
+
+std::optional<Status> PlanTask::advance(msg::Engine& engine) {
+    try {
+        do {
+            start_what_can(engine);
+        } while (!failure_ && collect(engine));
+        if (!failure_ && !workspace_->frontier.is_done()) return std::nullopt;
+        if (!failure_) finish_average();
+    } catch (const Error& error) { // of a memory space
+        failure_ = Status{error.code(), Scope::operation, engine.rank(), 0, 0, error.cause()};
+    }
+    if (workspace_->flights.empty()) {
+        pool_->give_back(std::move(workspace_));
+    } else {
+        pool_->abandon(std::move(workspace_));
+    }
+    if (failure_) return failure_;
+    return Status{ErrorCode::ok, Scope::operation, engine.rank(), 0, call_.count * element_size_, {}};
+}
+
+void PlanTask::start_what_can(msg::Engine& engine) {
+    Frontier& frontier = workspace_->frontier;
+    while (frontier.next() != no_step) {
+        const std::uint32_t index = frontier.next();
+        const Step& step = schedule_->step(index);
+        if (is_message(step.kind)) {
+            if (!start_message(engine, index)) return;
+            frontier.started(*schedule_);
+        } else {
+            frontier.started(*schedule_);
+            compute(step);
+            frontier.finished(*schedule_, index);
+        }
+    }
+}
+
+/// False when the engine has no room now; the step is tried again at the next advance.
+bool PlanTask::start_message(msg::Engine& engine, std::uint32_t index) {
+    const Step& step = schedule_->step(index);
+    const Range& range = message_range(step);
+    const Tag tag = Tag{call_.sequence} << 32 | schedule_->message_number(index);
+    const msg::OperationId id = step.kind == StepKind::send
+                                    ? engine.send(step.peer, call_.context, tag, {address(range), size_of(range)})
+                                    : engine.receive(step.peer, call_.context, tag, {address(range), size_of(range)});
+    if (engine.is_complete(id) && engine.status(id).code == ErrorCode::would_block) {
+        engine.release(id);
+        return false;
+    }
+    workspace_->flights.push_back({index, id});
+    return true;
+}
+
+/// Takes in what has completed; true when something has.
+bool PlanTask::collect(msg::Engine& engine) {
+    std::vector<Flight>& flights = workspace_->flights;
+    bool any = false;
+    for (std::size_t i = 0; i < flights.size();) {
+        const Flight flight = flights[i];
+        if (!engine.is_complete(flight.operation)) {
+            ++i;
+            continue;
+        }
+        any = true;
+        Status status = engine.status(flight.operation);
+        engine.release(flight.operation);
+        flights[i] = flights.back();
+        flights.pop_back();
+        const Step& step = schedule_->step(flight.step);
+        if (status.ok() && is_receive(step.kind) && status.bytes != size_of(message_range(step))) {
+            status.code = ErrorCode::invalid_argument; // the peer's call has another count or type
+        }
+        if (!status.ok()) {
+            failure_ = status;
+            return true;
+        }
+        if (step.kind == StepKind::receive_reduce) compute(step);
+        workspace_->frontier.finished(*schedule_, flight.step);
+    }
+    return any;
+}
+
+void PlanTask::compute(const Step& step) {
+    std::byte* target = address(step.target);
+    const std::byte* left = address(step.left);
+    if (step.kind == StepKind::copy) {
+        if (target != left) call_.place.space->copy(target, left, size_of(step.target));
+        return;
+    }
+    const std::array<const std::byte*, 2> inputs = {left, address(step.right)};
+    if (call_.place.space->is_host_accessible()) {
+        reduce(call_.type, combining(call_.op), target, inputs, step.target.count);
+    } else {
+        call_.place.space->reduce(call_.type, combining(call_.op), target, inputs, step.target.count);
+    }
+}
+
+void PlanTask::finish_average() {
+    if (call_.op != ReduceOp::avg) return;
+    mem::Space& space = *call_.place.space;
+    if (space.is_host_accessible()) return finish(call_.type, call_.op, call_.output, call_.count, ranks_);
+    // A space divides nothing itself: through the host, a piece at a time.
+    constexpr std::size_t piece_bytes = 1 << 20;
+    std::vector<std::byte> piece(std::min(piece_bytes, call_.count * element_size_));
+    const std::size_t piece_count = piece_bytes / element_size_;
+    for (std::size_t done = 0; done < call_.count; done += piece_count) {
+        const std::size_t now = std::min(piece_count, call_.count - done);
+        std::byte* values = call_.output + done * element_size_;
+        space.copy(piece.data(), values, now * element_size_);
+        finish(call_.type, call_.op, piece.data(), now, ranks_);
+        space.copy(values, piece.data(), now * element_size_);
+    }
+}
+
+std::byte* PlanTask::address(const Range& range) const noexcept {
+    const std::size_t offset = range.offset * element_size_;
+    switch (range.buffer) {
+    case Buffer::input:
+        return const_cast<std::byte*>(call_.input) + offset; // a plan never writes there
+    case Buffer::output:
+        return call_.output + offset;
+    case Buffer::scratch:
+        break;
+    }
+    return workspace_->scratch.data() + offset;
+}
+
+std::size_t PlanTask::size_of(const Range& range) const noexcept { return range.count * element_size_; }
+
+} // namespace verbena::coll

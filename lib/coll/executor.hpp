@@ -1,0 +1,61 @@
+/// @file
+/// Runs one rank's part of a plan over the message engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <verbena/group.hpp>
+
+#include "coll/schedule.hpp"
+#include "coll/workspace.hpp"
+#include "msg/engine.hpp"
+
+namespace verbena::coll {
+
+/// One call of a collective, arguments checked.
+struct Call {
+    const std::byte* input = nullptr; ///< the caller's until the end
+    std::byte* output = nullptr;
+    std::size_t count = 0;
+    DataType type = DataType::u8;
+    ReduceOp op = ReduceOp::sum;
+    Place place{};
+    msg::Context context = 0;
+    std::uint32_t sequence = 0; ///< of the group, equal on every rank: keeps one call's messages from another's
+};
+
+/// Every step starts as soon as the plan lets it, so independent steps overlap. Ends with the first failure, at once:
+/// messages that are still on their way then go with their scratch memory to the pool, and may write to the caller's
+/// output until their channel is over. Progress-thread only.
+class PlanTask final : public msg::Task {
+  public:
+    /// `schedule` is shared with the group's plan cache, which may drop it while this runs; `pool` because an engine
+    /// may end its tasks after the group is gone. @throws Error where scratch cannot be had
+    PlanTask(msg::Engine& engine, const Call& call, std::shared_ptr<const Schedule> schedule,
+             std::shared_ptr<WorkspacePool> pool);
+    ~PlanTask() override;
+
+    std::optional<Status> advance(msg::Engine& engine) override;
+
+  private:
+    void start_what_can(msg::Engine& engine);
+    bool start_message(msg::Engine& engine, std::uint32_t index);
+    bool collect(msg::Engine& engine);
+    void compute(const Step& step);
+    void finish_average();
+    [[nodiscard]] std::byte* address(const Range& range) const noexcept;
+    [[nodiscard]] std::size_t size_of(const Range& range) const noexcept;
+
+    Call call_;
+    std::size_t element_size_;
+    std::uint32_t ranks_;
+    std::shared_ptr<const Schedule> schedule_;
+    std::shared_ptr<WorkspacePool> pool_;
+    std::unique_ptr<Workspace> workspace_; ///< none once ended
+    std::optional<Status> failure_;
+};
+
+} // namespace verbena::coll
