@@ -20,7 +20,7 @@
 
 /// Leaves the case when the device says that it lacks what the case is about.
 #define CONFORMANCE_NEEDS(condition, lack)                                                                             \
-    if (!(condition)) VERBENA_SKIP(lack)
+    if (!(condition)) VERBENA_SKIP(pair.a->describe() << ": " << (lack))
 
 namespace verbena::conformance {
 

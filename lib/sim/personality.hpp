@@ -1,0 +1,65 @@
+/// @file
+/// What makes one kind of NIC differ from another, as data. A new kind is a new value, not a new class.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "wire/capabilities.hpp"
+#include "wire/queue_pair.hpp"
+
+namespace verbena::sim {
+
+/// How many work requests a send queue gets for what is asked.
+struct Sizing {
+    enum class Rule : std::uint8_t {
+        as_asked,
+        /// 2^n - 1, the first that is not less (rxe: a ring with one entry kept free).
+        ring_less_one,
+        /// The ring's bytes are the next power of two of asked * WQE bytes; a WQE is the overhead plus the larger of
+        /// list and inline payload, in basic blocks of 64 bytes (mlx5).
+        basic_blocks,
+    };
+    Rule rule = Rule::as_asked;
+    std::uint32_t wqe_overhead_bytes = 0; ///< basic_blocks only
+    std::uint32_t max_work_requests = 32768;
+    std::uint32_t max_sges = 16;
+    std::uint32_t max_inline_bytes = 256;
+    std::uint32_t min_inline_bytes = 0; ///< granted even when none is asked for
+};
+
+/// Codes that differ between providers for one fault.
+struct FaultCodes {
+    wire::CompletionStatus too_long_at_receiver = wire::CompletionStatus::local_length_error;
+    wire::CompletionStatus too_long_at_sender = wire::CompletionStatus::remote_invalid_request;
+    wire::CompletionStatus bad_local_key = wire::CompletionStatus::local_protection_error;
+};
+
+struct Personality {
+    std::string_view name;
+    wire::Capabilities capabilities{};
+    wire::Accounting accounting{};
+    Sizing sizing{};
+    FaultCodes codes{};
+
+    /// A READ or atomic takes effect at the responder up to this much later than it arrives, while what follows it
+    /// does not wait (IBTA 9.5 leaves that open; facts: READ then WRITE needs a fence). 0: the responder is serial.
+    std::uint32_t max_read_delay_ns = 0;
+    bool retry_seven_is_for_ever = false;  ///< retry_count 7 never gives up
+    bool overrun_kills_queue = true;       ///< a lost completion ends its queue and the queue pairs on it
+    bool takes_posts_in_error = true;      ///< a post in ERR is taken and flushed; else refused as queue_broken
+    bool flushes_receives_in_error = true; ///< also receives that are posted in ERR
+    bool offset_addresses = false; ///< remote addresses are offsets into the region (libfabric without VIRT_ADDR)
+};
+
+/// A ConnectX-like NIC on RC: slots come back with a polled completion only, READs can be overtaken.
+[[nodiscard]] const Personality& mlx5_like();
+/// Soft-RoCE on RC: slots come back with execution, the responder is serial, its own error codes.
+[[nodiscard]] const Personality& rxe_like();
+/// A libfabric RDM endpoint: no connection, each completion frees its own request.
+[[nodiscard]] const Personality& rdm_like();
+
+/// What a queue pair gets. @throws Error (exhausted) naming the limit and the need.
+[[nodiscard]] wire::Granted grant(const Personality& personality, const wire::QueuePairOptions& asked);
+
+} // namespace verbena::sim

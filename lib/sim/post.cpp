@@ -1,0 +1,129 @@
+/// What a queue pair takes and what it refuses.
+#include <cerrno>
+#include <utility>
+
+#include "sim/completion_queue.hpp"
+#include "sim/device.hpp"
+#include "sim/queue_pair.hpp"
+
+namespace verbena::sim {
+namespace {
+
+using wire::Refusal;
+
+std::uint64_t length_of(std::span<const wire::Sge> list) {
+    std::uint64_t length = 0;
+    for (const wire::Sge& sge : list) length += sge.length;
+    return length;
+}
+
+int native_errno(Refusal refusal) {
+    switch (refusal) {
+    case Refusal::none:
+        return 0;
+    case Refusal::queue_full:
+        return ENOMEM;
+    case Refusal::queue_broken:
+        return ENOTCONN;
+    case Refusal::too_many_sges:
+    case Refusal::inline_too_long:
+    case Refusal::invalid:
+        return EINVAL;
+    }
+    return EINVAL;
+}
+
+} // namespace
+
+wire::PostResult QueuePair::post_send(std::span<const wire::WorkRequest> requests) {
+    enter_error_when_a_queue_died();
+    wire::PostResult result;
+    for (const wire::WorkRequest& request : requests) {
+        result.refusal = why_refused(request);
+        if (result.refusal != Refusal::none) break;
+        admit(request);
+        ++result.accepted;
+    }
+    result.native_errno = native_errno(result.refusal);
+    return result;
+}
+
+wire::PostResult QueuePair::post_receive(std::span<const wire::ReceiveRequest> requests) {
+    enter_error_when_a_queue_died();
+    wire::PostResult result;
+    for (const wire::ReceiveRequest& request : requests) {
+        result.refusal = why_refused(request);
+        if (result.refusal != Refusal::none) break;
+        admit(request);
+        ++result.accepted;
+    }
+    result.native_errno = native_errno(result.refusal);
+    // Whoever finds no receive after all waits here again.
+    for (const Event& arrival : std::exchange(waiting_, {})) device_.fabric().schedule(device_.fabric().now(), arrival);
+    return result;
+}
+
+Refusal QueuePair::why_refused(const wire::WorkRequest& request) const {
+    const wire::Capabilities& can = device_.capabilities();
+    if (request.sges.size() > granted_.send_sges) return Refusal::too_many_sges;
+    const std::uint64_t length = length_of(request.sges);
+    const bool inlined = (request.flags & wire::inlined) != 0;
+    if (inlined && length > granted_.inline_bytes) return Refusal::inline_too_long;
+
+    if (!device_.is_alive()) return Refusal::queue_broken;
+    if (state_ == wire::QueuePairState::err) {
+        if (!device_.personality().takes_posts_in_error) return Refusal::queue_broken;
+    } else if (state_ != wire::QueuePairState::rts && state_ != wire::QueuePairState::ready) {
+        return Refusal::invalid;
+    }
+    const bool may_be_unsignaled = device_.accounting().retirement != wire::Retirement::each_completion;
+    if (length > can.max_message_bytes || (inlined && fetches(request.opcode)) ||
+        (!may_be_unsignaled && (request.flags & wire::signaled) == 0) ||
+        (!is_connected_kind() && (request.peer.value == 0 || request.peer.value > streams_.size()))) {
+        return Refusal::invalid;
+    }
+    if (is_atomic(request.opcode) && (!can.atomics || length != sizeof(std::uint64_t))) return Refusal::invalid;
+
+    if (posted_ - retired_ >= granted_.send_depth) return Refusal::queue_full;
+    if (device_.fabric().random().chance(device_.fabric().faults().refuse_post)) return Refusal::queue_full;
+    return Refusal::none;
+}
+
+Refusal QueuePair::why_refused(const wire::ReceiveRequest& request) const {
+    if (request.sges.size() > granted_.receive_sges) return Refusal::too_many_sges;
+    if (!device_.is_alive()) return Refusal::queue_broken;
+    if (state_ == wire::QueuePairState::err && !device_.personality().takes_posts_in_error) {
+        return Refusal::queue_broken;
+    }
+    return receive_slots_used_ >= granted_.receive_depth ? Refusal::queue_full : Refusal::none;
+}
+
+void QueuePair::admit(const wire::WorkRequest& posted) {
+    Request& request = *free_.back();
+    free_.pop_back();
+    request.work = posted;
+    request.work.sges = {};
+    request.list.assign(posted.sges.begin(), posted.sges.end());
+    request.length = static_cast<std::uint32_t>(length_of(posted.sges));
+    request.slot = posted_++;
+    request.accepted = request.executed = request.sent = request.finished = false;
+    request.not_ready_ns = 0;
+    if (state_ == wire::QueuePairState::err) {
+        complete(request, wire::CompletionStatus::flushed);
+        return;
+    }
+    if ((posted.flags & wire::inlined) != 0) copy_list(request);
+    const auto stream = is_connected_kind() ? 0 : static_cast<std::uint32_t>(posted.peer.value - 1);
+    streams_[stream].push(&request);
+    wake(stream);
+}
+
+void QueuePair::admit(const wire::ReceiveRequest& posted) {
+    ++receive_slots_used_;
+    receives_.push_back({posted.wr_id, {posted.sges.begin(), posted.sges.end()}});
+    if (state_ == wire::QueuePairState::err && device_.personality().flushes_receives_in_error) {
+        complete_receive(wire::CompletionStatus::flushed, nullptr);
+    }
+}
+
+} // namespace verbena::sim

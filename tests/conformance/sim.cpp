@@ -1,0 +1,16 @@
+/// The suite on the simulated NIC, once for each personality.
+#include "catch.hpp"
+
+#include "fixture.hpp"
+#include "sim/fabric.hpp"
+
+namespace verbena::conformance {
+
+Pair make_pair() {
+    sim::DeviceOptions options;
+    options.personality = GENERATE(sim::mlx5_like(), sim::rxe_like(), sim::rdm_like());
+    const auto fabric = std::make_shared<sim::Fabric>(1);
+    return {[fabric] { fabric->step(); }, fabric->device(options), fabric->device(options), {}};
+}
+
+} // namespace verbena::conformance
