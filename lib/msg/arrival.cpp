@@ -44,12 +44,12 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
     case MessageKind::bare_grant:
         break;
     }
-    if (!buffer_is_free) return;
-    if (counted) {
+    if (buffer_is_free && counted) {
         give_back(rank, buffer);
-    } else {
+    } else if (buffer_is_free) {
         manager.repost(buffer);
     }
+    // Also for a held message: it may say that our bare grant was seen, which lets the next one go.
     if (!peers[rank].backlog.empty() || channel.credits.wants_bare_grant()) activate(rank);
 }
 
@@ -57,7 +57,7 @@ void Engine::Impl::give_back(std::uint32_t rank, peer::BufferId buffer) {
     manager.repost(buffer);
     peer::Channel& channel = manager.channel(rank);
     channel.credits.reposted();
-    if (channel.credits.wants_bare_grant()) activate(rank);
+    if (channel.credits.wants_bare_grant()) activate(rank); // a held message was received at last
 }
 
 bool Engine::Impl::arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer,

@@ -1,0 +1,61 @@
+/// @file
+/// A whole job in one thread: message engines on the simulated NIC, on virtual time and one seed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "mem/space.hpp"
+#include "msg/engine.hpp"
+#include "sim/fabric.hpp"
+
+namespace verbena::testing {
+
+struct SimJob {
+    sim::Fabric fabric;
+    mem::Spaces spaces{"off"};
+    std::vector<std::unique_ptr<wire::Device>> devices;
+    std::vector<std::unique_ptr<msg::Engine>> engines;
+
+    SimJob(std::uint32_t ranks, std::uint64_t seed, const sim::Personality& personality,
+           msg::EngineOptions options = {}, const sim::FabricOptions& fabric_options = {})
+        : fabric(seed, fabric_options) {
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            options.rank = rank;
+            options.size = ranks;
+            devices.push_back(fabric.device({personality, {}}));
+            engines.push_back(std::make_unique<msg::Engine>(*devices.back(), spaces, options));
+        }
+        for (std::uint32_t a = 0; a < ranks; ++a) {
+            for (std::uint32_t b = 0; b < ranks; ++b) {
+                if (a != b) engines[a]->connect(b, engines[b]->address_for(a));
+            }
+        }
+    }
+
+    msg::Engine& operator[](std::uint32_t rank) { return *engines[rank]; }
+
+    void step() {
+        for (const auto& engine : engines) {
+            if (engine) engine->progress(); // a test may end one
+        }
+        fabric.step();
+    }
+
+    /// False when `done` is still false after so many steps: something is stuck.
+    bool run_until(const std::function<bool()>& done, std::uint64_t most_steps = 2'000'000) {
+        for (std::uint64_t steps = 0; steps < most_steps; ++steps) {
+            if (done()) return true;
+            step();
+        }
+        return done();
+    }
+
+    bool run_until_complete(std::uint32_t rank, msg::OperationId id) {
+        return run_until([&] { return engines[rank]->is_complete(id); });
+    }
+};
+
+} // namespace verbena::testing

@@ -1,0 +1,74 @@
+#include "catch.hpp"
+
+#include <vector>
+
+#include "sim_job.hpp"
+
+using namespace verbena;
+using verbena::testing::SimJob;
+
+TEST_CASE("when a peer dies every operation on its channel ends once, with the first cause kept") {
+    const auto* nic = GENERATE(as<const sim::Personality*>{}, &sim::mlx5_like(), &sim::rxe_like(), &sim::rdm_like());
+    CAPTURE(nic->name);
+    SimJob job(3, 21, *nic);
+    std::vector<std::byte> small(64);
+    std::vector<std::byte> large(200'000);
+    std::vector<std::byte> into(200'000);
+    std::vector<std::byte> fetched(200'000);
+
+    // A large message of the peer is being fetched, ours wait to be fetched, receives wait, sends fill the window.
+    job[1].release(job[1].send(0, 0, 9, large));
+    const auto fetch = job[0].receive(1, 0, 9, fetched);
+    std::vector<msg::OperationId> pending = {job[0].receive(1, 0, 1, into), job[0].send(1, 0, 2, large)};
+    for (int i = 0; i < 200; ++i) job[0].release(job[0].send(1, 0, 3, small));
+    pending.push_back(job[0].flush(1));
+    job.fabric.kill(*job.devices[1]);
+    job.engines[1].reset();
+    for (const auto id : pending) {
+        REQUIRE(job.run_until_complete(0, id));
+        CHECK(job[0].status(id).code == ErrorCode::peer_lost);
+        CHECK(job[0].status(id).scope == Scope::channel);
+        job[0].release(id);
+    }
+    job[0].release(fetch);
+    const ChannelInfo channel = job[0].describe(1);
+    CHECK_THAT(channel.failure, VERBENA_CONTAINS("operations ended with it"));
+    CHECK(job[0].is_quiet());
+
+    // What comes later ends at once, and the others go on.
+    const auto later = job[0].send(1, 0, 0, small);
+    CHECK(job[0].status(later).code == ErrorCode::peer_lost);
+    const auto to_other = job[0].send(2, 0, 0, small);
+    const auto from_other = job[2].receive(0, 0, 0, into);
+    REQUIRE(job.run_until_complete(2, from_other));
+    CHECK(job[2].status(from_other).ok());
+    CHECK(job[0].status(to_other).ok());
+}
+
+TEST_CASE("a peer reported lost from outside ends its operations without waiting for the transport") {
+    SimJob job(2, 22, sim::mlx5_like());
+    std::vector<std::byte> into(100);
+    const auto receive = job[0].receive(1, 0, 1, into);
+    Status lost;
+    lost.code = ErrorCode::peer_lost;
+    lost.scope = Scope::channel;
+    job[0].fail_peer(1, lost, "rank 1 is lost: its process ended");
+    CHECK(job[0].status(receive).code == ErrorCode::peer_lost);
+    CHECK_THAT(job[0].describe(1).failure, VERBENA_CONTAINS("rank 1 is lost: its process ended; 1 operations"));
+    job[0].fail_peer(1, {ErrorCode::internal}, "a later cause");
+    CHECK_THAT(job[0].describe(1).failure, VERBENA_CONTAINS("its process ended"));
+}
+
+TEST_CASE("an early message that has arrived can still be received after its sender died") {
+    SimJob job(2, 23, sim::mlx5_like());
+    std::vector<std::byte> sent(10, std::byte{5});
+    std::vector<std::byte> got(10);
+    job[1].release(job[1].send(0, 0, 1, sent));
+    for (int step = 0; step < 100; ++step) job.step();
+    job[0].fail_peer(1, {ErrorCode::peer_lost}, "gone");
+    const auto receive = job[0].receive(1, 0, 1, got);
+    CHECK(job[0].status(receive).ok());
+    CHECK(got == sent);
+    const auto nothing_more = job[0].receive(1, 0, 1, got);
+    CHECK(job[0].status(nothing_more).code == ErrorCode::peer_lost);
+}
