@@ -38,7 +38,6 @@ Device::Device(const Selection& selection) : context_(open_context(selection.dev
     endpoint_.port = static_cast<std::uint8_t>(selection.port);
     query_device();
     query_port(selection);
-    query_gid(selection);
     choose_partition();
     errno = 0;
     protection_domain_.reset(ibv_alloc_pd(context_.get()));
@@ -56,7 +55,8 @@ void Device::query_device() {
 }
 
 void Device::query_port(const Selection& selection) {
-    const PortInfo info = port_info(selection.device, selection.port);
+    PortInfo info = port_info(selection.device, selection.port);
+    info.gids = query_gids(*context_, selection.port);
     if (const std::string problem = port_problem(info); !problem.empty()) {
         throw Error(ErrorCode::unavailable, fmt::format("{} port {}: {}", selection.device, selection.port, problem));
     }
@@ -70,15 +70,15 @@ void Device::query_port(const Selection& selection) {
     endpoint_.active_mtu_bytes = static_cast<std::uint16_t>(mtu_bytes(attributes.active_mtu));
     pkey_table_length_ = attributes.pkey_tbl_len;
     capabilities_.max_message_bytes = attributes.max_msg_sz;
+    take_gid(info, selection.gid_index);
 }
 
-void Device::query_gid(const Selection& selection) {
-    const std::vector<GidInfo> gids = query_gids(*context_, selection.port);
+void Device::take_gid(const PortInfo& port, int index) {
     const auto gid =
-        std::find_if(gids.begin(), gids.end(), [&](const GidInfo& each) { return each.index == selection.gid_index; });
-    if (gid == gids.end()) {
+        std::find_if(port.gids.begin(), port.gids.end(), [index](const GidInfo& each) { return each.index == index; });
+    if (gid == port.gids.end()) {
         throw Error(ErrorCode::unavailable,
-                    fmt::format("{} port {}: GID {} is empty", selection.device, selection.port, selection.gid_index),
+                    fmt::format("{} port {}: GID {} is empty", endpoint_.device, port.number, index),
                     "`verbena info` lists the GIDs there are");
     }
     inet_pton(AF_INET6, gid->gid.c_str(), endpoint_.gid.data());

@@ -40,7 +40,7 @@ class Device final : public wire::Device {
   private:
     void query_device();
     void query_port(const Selection& selection);
-    void query_gid(const Selection& selection);
+    void take_gid(const PortInfo& port, int index);
     void choose_partition();
 
     Context context_;

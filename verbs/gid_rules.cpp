@@ -180,11 +180,6 @@ std::string gid_text(const Gid& gid) {
     return text.data();
 }
 
-std::string canonical_gid(std::string_view text) {
-    Gid gid{};
-    return inet_pton(AF_INET6, std::string(text).c_str(), gid.data()) == 1 ? gid_text(gid) : std::string();
-}
-
 Reach reach_of(std::string_view gid) {
     if (gid.starts_with("::ffff:") && gid.find('.') != std::string_view::npos) return Reach::ipv4;
     // fe80::/10: the first group is fe80 to febf.

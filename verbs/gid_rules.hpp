@@ -29,8 +29,6 @@ inline constexpr std::string_view backend_name = "verbs";
 using Gid = std::array<std::byte, 16>;
 
 [[nodiscard]] std::string gid_text(const Gid& gid);
-/// Any IPv6 spelling -> the shortest one; empty when it is none.
-[[nodiscard]] std::string canonical_gid(std::string_view text);
 
 /// How far a GID reaches; in order of preference.
 enum class Reach : std::uint8_t { ipv4, ipv6, link_local };

@@ -48,24 +48,6 @@ PortState port_state(int code) {
                                                                           : PortState::unknown;
 }
 
-/// The kernel's name of the type is "IB/RoCE v1" for both; the link layer tells them apart.
-std::string gid_type(const std::string& text, const std::string& link_layer) {
-    if (link_layer != "Ethernet") return "IB";
-    return text == "IB/RoCE v1" ? "RoCE v1" : text;
-}
-
-std::vector<GidInfo> read_gids(const fs::path& port, const std::string& link_layer) {
-    std::vector<GidInfo> gids;
-    for (const int index : numbers(port / "gids")) {
-        const std::string entry = std::to_string(index);
-        const std::string text = canonical_gid(read_line(port / "gids" / entry));
-        if (text.empty() || text == "::") continue;
-        gids.push_back({index, text, gid_type(read_line(port / "gid_attrs/types" / entry), link_layer),
-                        read_line(port / "gid_attrs/ndevs" / entry), false});
-    }
-    return gids;
-}
-
 PortInfo read_port(const fs::path& directory, int number) {
     PortInfo port;
     port.number = number;
@@ -74,7 +56,6 @@ PortInfo read_port(const fs::path& directory, int number) {
     port.link_layer = read_line(directory / "link_layer");
     port.rate_gbps = std::strtod(read_line(directory / "rate").c_str(), nullptr);
     port.lid = static_cast<unsigned>(std::strtoul(read_line(directory / "lid").c_str(), nullptr, 0));
-    port.gids = read_gids(directory, port.link_layer);
     return port;
 }
 

@@ -16,7 +16,7 @@ struct Roots {
     std::string dev = "/dev";
 };
 
-/// The file's first line; empty when there is none or it cannot be read (an empty GID entry answers EINVAL).
+/// The file's first line; empty when there is none or it cannot be read.
 [[nodiscard]] std::string read_line(const std::string& path);
 
 /// Device names, sorted; empty when the class is absent (see has_device_class()).
@@ -26,8 +26,8 @@ struct Roots {
 /// The character device's name, "uverbs0"; empty while ib_uverbs is not loaded.
 [[nodiscard]] std::string uverbs_name(const Roots& roots, const std::string& device);
 
-/// Name, driver, firmware, ports with state, rate and GID tables. No limits and no MTUs: sysfs has none.
-/// `netdev_is_here` stays false (see Netdevs).
+/// Name, driver, firmware, ports with state and rate. Limits and MTUs are not in sysfs; GID tables are, but a table of
+/// a thousand mostly empty files takes long to read: query_gids() asks the device.
 [[nodiscard]] DeviceInfo read_device(const Roots& roots, const std::string& device);
 
 /// The network interface behind one GID; empty where there is none.

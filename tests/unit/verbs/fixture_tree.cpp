@@ -43,20 +43,10 @@ void FixtureTree::add_device(const std::string& name, int uverbs) {
     write(device + "ports/1/rate", "100 Gb/sec (4X EDR)");
     write(device + "ports/1/link_layer", "Ethernet");
     write(device + "ports/1/lid", "0x0");
-    make_directory(device + "ports/1/gids");
     const std::string node = "uverbs" + std::to_string(uverbs);
     write("sys/class/infiniband_verbs/" + node + "/ibdev", name);
     write("sys/class/infiniband_verbs/" + node + "/abi_version", "2");
     write("dev/infiniband/" + node, "");
-}
-
-void FixtureTree::add_gid(const std::string& device, int index, const std::string& gid, const std::string& type,
-                          const std::string& netdev) {
-    const std::string port = "sys/class/infiniband/" + device + "/ports/1/";
-    const std::string entry = std::to_string(index);
-    write(port + "gids/" + entry, gid);
-    write(port + "gid_attrs/types/" + entry, type);
-    write(port + "gid_attrs/ndevs/" + entry, netdev);
 }
 
 } // namespace verbena::verbs

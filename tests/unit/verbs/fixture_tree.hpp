@@ -25,8 +25,6 @@ class FixtureTree {
 
     /// An ACTIVE RoCE device with a character device and its node.
     void add_device(const std::string& name, int uverbs);
-    void add_gid(const std::string& device, int index, const std::string& gid, const std::string& type,
-                 const std::string& netdev);
 
   private:
     std::string directory_;
