@@ -82,8 +82,8 @@ void RuntimeCore::close() noexcept {
     try {
         const Clock::time_point deadline = Clock::now() + settings.duration("close-timeout");
         // First by message, so that everybody goes on moving messages until all are here; then each makes sure that its
-        // own have arrived, the meeting's included; then at the store, so that nobody takes its queue pairs down while a
-        // peer waits for their acknowledgement.
+        // own have arrived, the meeting's included; then at the store, so that nobody takes its queue pairs down while
+        // a peer waits for their acknowledgement.
         if (world && job.size > 1) {
             bool everybody_is_here = false;
             const msg::OperationId met = world->barrier();

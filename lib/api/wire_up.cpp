@@ -57,27 +57,23 @@ std::vector<std::string> meet(RuntimeCore& core, const char* name, Deadline dead
 
 void join_store(RuntimeCore& core) {
     if (core.job.size == 1) return;
-    boot::StoreClient::Options options;
-    options.host = core.job.store_host;
-    options.port = core.job.store_port;
+    boot::StoreClient::Options client = core.job.client_options();
     if (core.job.hosts_store) {
-        boot::StoreServer::Options server;
-        server.bind = core.settings.text("bind");
-        server.port = core.job.store_port;
-        server.secret = core.job.secret;
-        server.size = core.job.size;
-        server.store_rank = core.job.rank;
-        server.peer_timeout = core.settings.duration("peer-timeout");
-        core.server = std::make_unique<boot::StoreServer>(server);
-        options.port = core.server->port();
-        options.host = server.bind.empty() ? "localhost" : server.bind;
+        core.server = std::make_unique<boot::StoreServer>(core.job.server_options());
+        client.port = core.server->port();
     }
-    options.secret = core.job.secret;
-    options.rank = core.job.rank;
-    options.size = core.job.size;
-    options.connect_timeout = core.settings.duration("connect-timeout");
-    options.peer_timeout = core.settings.duration("peer-timeout");
-    core.store = std::make_unique<boot::StoreClient>(options);
+    core.store = std::make_unique<boot::StoreClient>(client);
+}
+
+/// Tells the backends by which address this host is reached, when some rank is on another one.
+void choose_advertised_address(RuntimeCore& core) {
+    boot::AddressWishes wishes;
+    wishes.bind = core.settings.text("bind");
+    wishes.advertise = core.settings.text("advertise");
+    wishes.interface = core.settings.text("interface");
+    wishes.towards_store = core.store->local_host();
+    const boot::AddressChoice chosen = boot::choose_address(boot::list_addresses(), wishes);
+    core.settings.set("advertise", chosen.address, Source::built_in, chosen.reason);
 }
 
 /// First the hosts, since the rule for devices depends on them; then what each rank could use.
@@ -102,10 +98,7 @@ void agree(RuntimeCore& core, Deadline deadline) {
 
     Candidates candidates;
     const auto transports = meet(core, "candidates", deadline, [&] {
-        if (here < core.job.size && !core.settings.is_set("advertise")) {
-            const auto chosen = boot::select_address(boot::interface_addresses(), core.settings, true);
-            core.settings.set("advertise", chosen.address, Source::built_in, chosen.reason);
-        }
+        if (here < core.job.size) choose_advertised_address(core);
         candidates = find_candidates(take_inventory(), core.settings);
         json names = json::array();
         for (const Selection& selection : candidates.selections) names.push_back(transport_of(selection));

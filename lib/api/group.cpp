@@ -1,0 +1,28 @@
+#include <verbena/group.hpp>
+
+#include "api/runtime_core.hpp"
+#include "coll/selection.hpp"
+
+namespace verbena {
+
+std::uint32_t Group::rank() const noexcept { return core_->job.rank; }
+std::uint32_t Group::size() const noexcept { return core_->job.size; }
+
+Operation Group::all_reduce(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
+                            std::string_view algorithm) {
+    const msg::OperationId id = core_->world->all_reduce(input, output, count, type, op, algorithm);
+    return {core_, id.index, id.generation};
+}
+
+Operation Group::barrier() {
+    const msg::OperationId id = core_->world->barrier();
+    return {core_, id.index, id.generation};
+}
+
+AlgorithmChoice Group::explain_all_reduce(std::size_t count, DataType type) const {
+    return coll::select_all_reduce(size(), count * size_of(type));
+}
+
+std::vector<std::string> Group::all_reduce_algorithms() { return coll::all_reduce_algorithms(); }
+
+} // namespace verbena
