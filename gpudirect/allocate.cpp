@@ -1,7 +1,6 @@
-#include <cstring>
-
 #include <fmt/format.h>
 
+#include "classify.hpp"
 #include "cuda_error.hpp"
 #include "cuda_space.hpp"
 #include "gpu.hpp"
@@ -20,9 +19,22 @@ void check_allocation(cudaError_t result, const char* call, std::size_t bytes, i
     const std::string tried = fmt::format("{} of {} bytes ({}) on cuda:{}", call, bytes, megabytes(bytes), gpu);
     std::size_t free_bytes = 0;
     std::size_t total = 0;
-    if (result != cudaErrorMemoryAllocation || cudaMemGetInfo(&free_bytes, &total) != cudaSuccess) check(result, tried);
-    throw error_of(result, fmt::format("{} with {} free of {}", tried, megabytes(free_bytes), megabytes(total)),
-                   "ask for less, or see with nvidia-smi which process holds the memory");
+    if (result != cudaErrorMemoryAllocation || cudaMemGetInfo(&free_bytes, &total) != cudaSuccess) {
+        throw error_of(result, tried);
+    }
+    throw error_of(result, fmt::format("{} with {} free of {}", tried, megabytes(free_bytes), megabytes(total)));
+}
+
+/// On the memory's own GPU, because the runtime opens GPU 0 for a thread that has no context. Waits for kernels that
+/// use the memory. It fails only for a pointer that is not ours, or when the driver is going down and took the memory
+/// back.
+void release_through(cudaError_t (*release)(void*), std::byte* memory) noexcept {
+    if (memory == nullptr) return;
+    try {
+        const CurrentGpu current(classify(memory).gpu);
+        release(memory);
+    } catch (const Error&) {
+    }
 }
 
 } // namespace
@@ -41,9 +53,7 @@ std::byte* ManagedSpace::allocate(std::size_t bytes, int gpu) {
     return static_cast<std::byte*>(memory);
 }
 
-// cudaFree waits for the kernels that use the memory. It can only fail for a pointer that is not ours, or when the
-// process is ending and the driver has already taken the memory back.
-void GpuSpace::release(std::byte* memory) noexcept { cudaFree(memory); }
+void GpuSpace::release(std::byte* memory) noexcept { release_through(cudaFree, memory); }
 
 std::byte* PinnedSpace::allocate(std::size_t bytes, int gpu) {
     const CurrentGpu current(gpu);
@@ -57,6 +67,6 @@ std::byte* PinnedSpace::allocate(std::size_t bytes, int gpu) {
     return static_cast<std::byte*>(memory);
 }
 
-void PinnedSpace::release(std::byte* memory) noexcept { cudaFreeHost(memory); }
+void PinnedSpace::release(std::byte* memory) noexcept { release_through(cudaFreeHost, memory); }
 
 } // namespace verbena::gpudirect

@@ -29,12 +29,13 @@ void GpuSpace::copy(std::byte* destination, const std::byte* source, std::size_t
         std::memmove(destination, source, bytes);
         return;
     }
-    const std::string tried =
-        fmt::format("copying {} bytes from {} to {} memory on cuda:{}", bytes, name(from.kind), name(to.kind), gpu);
+    const auto tried = [&] {
+        return fmt::format("copying {} bytes from {} to {} memory on cuda:{}", bytes, name(from.kind), name(to.kind),
+                           gpu);
+    };
     const CurrentGpu current(gpu);
-    const cudaStream_t stream = queue_of(gpu).stream;
-    check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, stream), tried);
-    check(cudaStreamSynchronize(stream), tried);
+    check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, current.stream()), tried);
+    check(cudaStreamSynchronize(current.stream()), tried);
 }
 
 void PinnedSpace::copy(std::byte* destination, const std::byte* source, std::size_t bytes) {

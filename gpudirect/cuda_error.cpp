@@ -40,26 +40,24 @@ Meaning meaning_of(int result) {
 }
 
 Error make(int result, const char* spelled, const std::string& tried, const std::string& advice) {
-    return Error(meaning_of(result).code, fmt::format("{}: {} ({})", tried, spelled, result), advice,
-                 {Origin::cuda, result, 0});
+    const Meaning meaning = meaning_of(result);
+    return Error(meaning.code, fmt::format("{}: {} ({})", tried, spelled, result),
+                 advice.empty() ? meaning.advice : advice, {Origin::cuda, result, 0});
 }
 
 } // namespace
 
-void check(cudaError_t result, const std::string& tried) {
-    if (result != cudaSuccess) throw error_of(result, tried, meaning_of(result).advice);
-}
-
-void check(CUresult result, const std::string& tried) {
-    if (result == CUDA_SUCCESS) return;
-    const char* spelled = "unknown CUresult";
-    cuGetErrorName(result, &spelled);
-    throw make(result, spelled, tried, meaning_of(result).advice);
-}
+std::string on_gpu(const char* call, int gpu) { return fmt::format("{} on cuda:{}", call, gpu); }
 
 Error error_of(cudaError_t result, const std::string& tried, const std::string& advice) {
     cudaGetLastError();
     return make(result, cudaGetErrorName(result), tried, advice);
+}
+
+Error error_of(CUresult result, const std::string& tried, const std::string& advice) {
+    const char* spelled = "unknown CUresult";
+    cuGetErrorName(result, &spelled);
+    return make(result, spelled, tried, advice);
 }
 
 } // namespace verbena::gpudirect

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <verbena/device.hpp>
 
@@ -12,7 +13,16 @@ namespace verbena::gpudirect {
 /// As the driver lists them, CUDA_VISIBLE_DEVICES applied. Makes no context: asking costs no GPU memory.
 [[nodiscard]] std::vector<GpuInfo> list_gpus();
 
-/// Makes `gpu` current for the calling thread, and the caller's own choice again at the end.
+/// What the plug-in keeps of one GPU. The context is the primary one, which the caller's CUDA runtime shares.
+struct OpenGpu {
+    CUcontext context = nullptr;
+    cudaStream_t stream = nullptr; ///< of our copies and kernels
+    int multiprocessors = 0;
+};
+
+/// Makes `gpu` current for the calling thread; at the end, whatever context the thread had, or none, is current again.
+/// Opened at first use, for the life of the process. The stream is non-blocking: it neither waits for the caller's
+/// streams nor makes them wait, so the caller's kernels must be done with the memory before they hand it over.
 class CurrentGpu {
   public:
     explicit CurrentGpu(int gpu); ///< @throws Error for an ordinal that this process does not see
@@ -20,18 +30,11 @@ class CurrentGpu {
     CurrentGpu(const CurrentGpu&) = delete;
     CurrentGpu& operator=(const CurrentGpu&) = delete;
 
+    [[nodiscard]] cudaStream_t stream() const noexcept { return open_.stream; }
+    [[nodiscard]] int multiprocessors() const noexcept { return open_.multiprocessors; }
+
   private:
-    int previous_ = 0;
+    const OpenGpu& open_;
 };
-
-/// What our own copies and kernels on one GPU run on. The stream is non-blocking: it neither waits for the caller's
-/// streams nor makes them wait, so the caller's kernels must be done with the memory before they hand it over.
-struct GpuQueue {
-    cudaStream_t stream = nullptr;
-    int multiprocessors = 0;
-};
-
-/// Made at first use, while `gpu` is current; lives as long as the process. Thread-safe.
-[[nodiscard]] const GpuQueue& queue_of(int gpu);
 
 } // namespace verbena::gpudirect

@@ -1,4 +1,6 @@
 /// The plug-in's entry: the only symbol that it exports. Loaded by lib/mem once a CUDA driver has answered.
+#include <fstream>
+
 #include <fmt/format.h>
 
 #include "classify.hpp"
@@ -12,12 +14,20 @@ namespace {
 /// CUDA's version numbers are 1000 * major + 10 * minor.
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
+/// The version that nvidia-smi prints, "580.159.04"; empty where the kernel module's files cannot be seen.
+std::string driver_release() {
+    std::ifstream file("/sys/module/nvidia/version");
+    std::string release;
+    std::getline(file, release);
+    return release;
+}
+
 class CudaPlugin final : public mem::Plugin {
   public:
     /// @throws Error where the driver is too old, or shows this process no GPU.
     CudaPlugin() {
-        check(cuInit(0), "cuInit");
-        check(cuDriverGetVersion(&driver_version_), "cuDriverGetVersion");
+        check(cuInit(0), [] { return "cuInit"; });
+        check(cuDriverGetVersion(&driver_version_), [] { return "cuDriverGetVersion"; });
         // Within one major version any driver runs any runtime; across majors only a newer driver does.
         if (driver_version_ / 1000 < CUDART_VERSION / 1000) {
             throw Error(ErrorCode::unavailable,
@@ -29,7 +39,9 @@ class CudaPlugin final : public mem::Plugin {
 
     [[nodiscard]] std::vector<GpuInfo> gpus() const override { return list_gpus(); }
     [[nodiscard]] std::string describe() const override {
-        return fmt::format("CUDA {}, driver for CUDA {}", version_text(CUDART_VERSION), version_text(driver_version_));
+        const std::string release = driver_release();
+        return fmt::format("CUDA {}, driver {}{}for CUDA {}", version_text(CUDART_VERSION), release,
+                           release.empty() ? "" : " ", version_text(driver_version_));
     }
     [[nodiscard]] mem::Classification classify(const void* pointer) const override {
         return gpudirect::classify(pointer);

@@ -46,15 +46,16 @@ void GpuSpace::reduce(DataType type, ReduceOp op, std::byte* output, std::span<c
     if (count == 0) return;
     const int gpu = common_gpu(kind(), output, inputs);
     const CurrentGpu current(gpu);
-    const GpuQueue& queue = queue_of(gpu);
     ReduceLaunch launch{
-        type, op, output, {}, static_cast<int>(inputs.size()), count, size_of(type), queue.multiprocessors};
+        type, op, output, {}, static_cast<int>(inputs.size()), count, size_of(type), current.multiprocessors()};
     std::copy(inputs.begin(), inputs.end(), launch.inputs.begin());
 
-    const std::string tried = fmt::format("reducing {} inputs of {} {} elements ({}) on cuda:{}", inputs.size(), count,
-                                          name(type), name(op), gpu);
-    check(launch_reduce(launch, queue.stream), tried);
-    check(cudaStreamSynchronize(queue.stream), tried);
+    const auto tried = [&] {
+        return fmt::format("reducing {} inputs of {} {} elements ({}) on cuda:{}", inputs.size(), count, name(type),
+                           name(op), gpu);
+    };
+    check(launch_reduce(launch, current.stream()), tried);
+    check(cudaStreamSynchronize(current.stream()), tried);
 }
 
 void PinnedSpace::reduce(DataType, ReduceOp, std::byte*, std::span<const std::byte* const>, std::size_t) {

@@ -5,7 +5,6 @@
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include "gpu_fixture.hpp"
@@ -25,12 +24,6 @@ void check_usable(const void* pointer, MemoryKind kind, int gpu) {
 void check_unusable(const void* pointer, const char* advice) {
     const mem::Classification found = spaces().classify(pointer);
     CHECK_THAT(found.problem, VERBENA_CONTAINS(advice));
-}
-
-/// A function of the driver, which this program is not linked to.
-template <class Function>
-Function driver_function(const char* name) {
-    return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
 }
 
 } // namespace
@@ -71,6 +64,16 @@ TEST_CASE("device memory after cudaFree is no host memory") {
     spaces().space(MemoryKind::device).release(memory);
     check_unusable(memory, "it was freed");
     check_unusable(memory + bytes - 1, "it was freed");
+}
+
+TEST_CASE("host memory that CUDA took back is either refused or can be read") {
+    const MemoryKind kind = GENERATE(MemoryKind::pinned, MemoryKind::managed);
+    const std::size_t bytes = GENERATE(as<std::size_t>{}, 1, 64 << 20);
+    std::byte* memory = spaces().space(kind).allocate(bytes, 0);
+    spaces().space(kind).release(memory);
+    const mem::Classification found = spaces().classify(memory);
+    CHECK(name(found.kind) == name(MemoryKind::host));
+    if (found.problem.empty()) CHECK_NOTHROW(*static_cast<const volatile std::byte*>(memory));
 }
 
 TEST_CASE("an address that nothing is mapped at is refused, and forgotten once something is") {

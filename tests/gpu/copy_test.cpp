@@ -41,6 +41,17 @@ TEST_CASE("a copy moves exactly its bytes between every two kinds of memory") {
     CHECK(destination.read() == expected);
 }
 
+TEST_CASE("a copy is complete on return, also a large one") {
+    constexpr std::size_t bytes = std::size_t{256}
+                                  << 20; // milliseconds over PCIe: far longer than the check below takes
+    const Buffer source(MemoryKind::device, bytes);
+    const Buffer destination(MemoryKind::pinned, bytes);
+    const std::byte last{0x3c};
+    source.write(bytes - 1, {&last, 1});
+    spaces().space(MemoryKind::device).copy(destination.data(), source.data(), bytes);
+    CHECK(destination.data()[bytes - 1] == last);
+}
+
 TEST_CASE("a copy to or from freed device memory is refused, and the GPU works on") {
     mem::Space& device = spaces().space(MemoryKind::device);
     std::byte* gone = device.allocate(4096, 0);

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include <dlfcn.h>
+
 #include "mem/space.hpp"
 
 namespace verbena::test {
@@ -34,5 +36,11 @@ class Buffer {
 };
 
 [[nodiscard]] std::vector<std::byte> random_bytes(std::size_t bytes, std::uint64_t stream);
+
+/// A function of the driver, which this program is not linked to.
+template <class Function>
+Function driver_function(const char* name) {
+    return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
+}
 
 } // namespace verbena::test

@@ -1,7 +1,10 @@
 #include "catch.hpp"
 
 #include <string>
+#include <thread>
 
+#include <cuda.h>
+#include <cuda_runtime_api.h>
 #include <verbena/error.hpp>
 
 #include "gpu_fixture.hpp"
@@ -59,4 +62,28 @@ TEST_CASE("a GPU that is not there is refused by number") {
         CHECK(error.code() == ErrorCode::invalid_argument);
         CHECK_THAT(error.what(), VERBENA_CONTAINS("there is no cuda:" + std::to_string(gpu)));
     }
+}
+
+TEST_CASE("a thread without a CUDA context has none after our calls, and one with a context keeps it") {
+    using GetCurrent = CUresult (*)(CUcontext*);
+    const auto get_current = driver_function<GetCurrent>("cuCtxGetCurrent");
+    const auto current_after_calls = [&] {
+        mem::Space& device = spaces().space(MemoryKind::device);
+        std::byte* memory = device.allocate(64, 0);
+        std::byte host[64] = {};
+        device.copy(memory, host, sizeof host);
+        device.release(memory);
+        CUcontext current = nullptr;
+        get_current(&current);
+        return current;
+    };
+    CUcontext with_none = nullptr;
+    std::thread([&] { with_none = current_after_calls(); }).join();
+    CHECK(with_none == nullptr);
+
+    REQUIRE(cudaSetDevice(0) == cudaSuccess);
+    CUcontext before = nullptr;
+    get_current(&before);
+    CHECK(before != nullptr);
+    CHECK(current_after_calls() == before);
 }
