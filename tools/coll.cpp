@@ -1,0 +1,215 @@
+/// `verbena coll all_reduce`: time, bandwidth and correctness over any number of ranks.
+#include <algorithm>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <verbena/error.hpp>
+
+#include "collective.hpp"
+#include "command.hpp"
+#include "launch.hpp"
+#include "memory_kind.hpp"
+#include "notice.hpp"
+#include "sizes.hpp"
+
+namespace verbena::tools {
+namespace {
+
+struct Coll {
+    std::string operation;
+    std::uint32_t ranks = 0; ///< 0: what a launcher says
+    std::string sizes = "8:64MiB";
+    std::uint64_t factor = 2;
+    std::uint64_t iterations = 0; ///< 0: by size
+    std::uint64_t warmup = 5;
+    std::string type = "f32";
+    std::string op = "sum";
+    std::string memory = "host";
+    std::string algorithm;
+    bool in_place = false;
+    bool check = true;
+};
+
+AllReduceOptions all_reduce_options(const Coll& coll) {
+    AllReduceOptions options;
+    const auto type = data_type_of(coll.type);
+    const auto op = reduce_op_of(coll.op);
+    if (!type) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("no element type is called \"{}\"", coll.type),
+                    "the types are i8, u8, i32, u32, i64, u64, f32, f64");
+    }
+    if (!op) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("no reduction is called \"{}\"", coll.op),
+                    "the reductions are sum, prod, min, max, avg");
+    }
+    const std::vector<std::string> known = Group::all_reduce_algorithms();
+    if (!coll.algorithm.empty() && std::find(known.begin(), known.end(), coll.algorithm) == known.end()) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("no all-reduce algorithm is called \"{}\"", coll.algorithm),
+                    fmt::format("the algorithms are {}", fmt::join(known, ", ")));
+    }
+    return {*type, *op, coll.algorithm, coll.in_place, coll.check, memory_kind_of(coll.memory)};
+}
+
+/// Whole elements only. @throws Error for a size that holds none.
+std::vector<std::size_t> counts_of(const Coll& coll, DataType type) {
+    std::vector<std::size_t> counts;
+    for (const std::uint64_t bytes : parse_sizes(coll.sizes, coll.factor)) {
+        const std::size_t count = bytes / size_of(type);
+        if (count == 0) {
+            throw Error(ErrorCode::invalid_argument,
+                        fmt::format("{} bytes hold no {}, which takes {}", bytes, name(type), size_of(type)),
+                        fmt::format("begin --size at {} or above", size_of(type)));
+        }
+        if (counts.empty() || counts.back() != count) counts.push_back(count);
+    }
+    return counts;
+}
+
+/// True when this process is to start the ranks and not to be one.
+bool is_launcher(const Coll& coll, const Settings& settings) {
+    if (!settings.is_set("rank")) return coll.ranks != 0;
+    if (coll.ranks != 0 && settings.number("size") != coll.ranks) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("-n asks for {} ranks and the job has {}", coll.ranks, settings.text("size")),
+                    "leave -n out under a launcher");
+    }
+    return false;
+}
+
+std::string wrong_sentence(std::uint32_t rank, const RankResult& result, std::size_t count,
+                           const AllReduceOptions& options) {
+    return fmt::format(
+        "wrong result on rank {}: element {} of {} ({} {}, iteration {}) should be {} and is {}; {} wrong in all "
+        "there",
+        rank, result.offset, count, name(options.type), name(options.op), result.iteration, result.expected, result.got,
+        result.wrong);
+}
+
+Record row_of(const AllReduceOptions& options, std::size_t count, const std::string& algorithm, std::uint64_t warmup,
+              std::uint64_t iterations, std::uint32_t ranks, const std::vector<RankResult>& results) {
+    const std::uint64_t bytes = count * size_of(options.type);
+    const auto slowest = std::max_element(results.begin(), results.end(), [](const auto& left, const auto& right) {
+        return left.seconds < right.seconds;
+    });
+    const Seconds time(slowest->seconds);
+    const double algorithm_bandwidth = algorithm_gigabytes_per_second(bytes, time);
+    Record row{"result",
+               {whole("size_bytes", "bytes", bytes), whole("count", "count", count),
+                word("type", "type", std::string(name(options.type))), word("op", "op", std::string(name(options.op))),
+                word("algorithm", "algorithm", algorithm), whole("iterations", "iterations", iterations),
+                whole("warmup", "warmup", warmup), real("time_us", "time us", Microseconds(time).count(), 2),
+                real("algorithm_bandwidth_gigabytes_per_second", "algbw GB/s", algorithm_bandwidth, 3)}};
+    if (ranks > 1) { // one rank has no bus
+        row.fields.push_back(real("bus_bandwidth_gigabytes_per_second", "busbw GB/s",
+                                  all_reduce_bus_bandwidth(algorithm_bandwidth, ranks), 3));
+    }
+    if (options.check) {
+        std::uint64_t wrong = 0;
+        for (const RankResult& result : results) wrong += result.wrong;
+        row.fields.push_back(whole("wrong", "wrong", wrong));
+    }
+    return row;
+}
+
+int measure(Session& session, const Coll& coll, const AllReduceOptions& options, Output& output) {
+    Runtime& runtime = session.runtime();
+    const bool is_printing = runtime.rank() == 0;
+    const std::vector<std::size_t> counts = counts_of(coll, options.type);
+    AllReduceTest test(session, options, counts.back() * size_of(options.type));
+    bool is_right = true;
+    for (const std::size_t count : counts) {
+        const std::uint64_t bytes = count * size_of(options.type);
+        const std::uint64_t iterations =
+            coll.iterations != 0 ? coll.iterations : default_iterations(bytes, 256ull << 20, 20, 1000);
+        if (is_printing) progress(fmt::format("all_reduce, {}, {} iterations", size_text(bytes), iterations));
+        const RankResult mine = test.run(count, coll.warmup, iterations);
+        std::vector<RankResult> results;
+        for (const std::string& text : runtime.exchange(mine.encode())) results.push_back(RankResult::decode(text));
+        const std::string algorithm = !options.algorithm.empty()
+                                          ? options.algorithm
+                                          : runtime.world().explain_all_reduce(count, options.type).algorithm;
+        if (is_printing) {
+            progress("");
+            output.row(row_of(options, count, algorithm, coll.warmup, iterations, runtime.size(), results));
+        }
+        for (std::uint32_t rank = 0; rank < results.size(); ++rank) {
+            if (results[rank].wrong == 0) continue;
+            is_right = false;
+            if (is_printing) notice(wrong_sentence(rank, results[rank], count, options));
+        }
+    }
+    return is_right ? done : found_failure;
+}
+
+Parameters parameters_of(const Coll& coll) {
+    Parameters parameters;
+    parameters.set("command", "coll " + coll.operation);
+    parameters.set("size", coll.sizes);
+    parameters.set("factor", fmt::format("{}", coll.factor));
+    parameters.set("type", coll.type);
+    parameters.set("op", coll.op);
+    parameters.set("algorithm", coll.algorithm);
+    parameters.set("iterations", coll.iterations != 0 ? fmt::format("{}", coll.iterations) : "by size");
+    parameters.set("warmup", fmt::format("{}", coll.warmup));
+    parameters.set("check", coll.check ? "yes" : "no");
+    return parameters;
+}
+
+int run(const Coll& coll, const Options& options) {
+    const AllReduceOptions all_reduce = all_reduce_options(coll);
+    static_cast<void>(counts_of(coll, all_reduce.type));
+    const Settings settings = settings_of(options);
+    if (is_launcher(coll, settings)) {
+        return launch({.ranks = coll.ranks, .command = own_command(options.arguments), .report_exit_status = false});
+    }
+    Session session(settings);
+    Runtime& runtime = session.runtime();
+    if (runtime.size() > 1) name_notices(fmt::format("verbena coll: rank {}", runtime.rank()), options.color);
+    session.agree(parameters_of(coll));
+    Output output("coll", options.json, options.color);
+    if (runtime.rank() == 0) {
+        Record parameters{"parameters",
+                          {word("operation", "operation", coll.operation), whole("ranks", "ranks", runtime.size())}};
+        for (Field& field : session.description()) parameters.fields.push_back(std::move(field));
+        parameters.fields.push_back(word("memory", "memory", std::string(memory_note(all_reduce.memory))));
+        parameters.fields.push_back(word("placement", "placement", coll.in_place ? "in place" : "out of place"));
+        parameters.fields.push_back(word("time", "time", "mean of a call on the slowest rank"));
+        output.block(parameters);
+    }
+    const int status = measure(session, coll, all_reduce, output);
+    static_cast<void>(runtime.exchange("end")); // a rank that leaves with a failure must not end the one that prints it
+    return status;
+}
+
+} // namespace
+
+Run add_coll(CLI::App& command) {
+    auto coll = std::make_shared<Coll>();
+    command.add_option("OPERATION", coll->operation, "all_reduce")
+        ->required()
+        ->check(CLI::IsMember({"all_reduce"}).description(""));
+    command
+        .add_option("-n,--ranks", coll->ranks,
+                    "start so many ranks on this machine; without it a launcher says who we are")
+        ->check(CLI::Range(1, 4096).description(""))
+        ->type_name("N");
+    command.add_option("-s,--size", coll->sizes, "bytes of one rank's input, one or a sweep [8:64MiB]")
+        ->type_name("BYTES[:BYTES]");
+    command.add_option("--factor", coll->factor, "from one size to the next [2]")->type_name("N");
+    command.add_option("--type", coll->type, "i8, u8, i32, u32, i64, u64, f32, f64 [f32]")->type_name("TYPE");
+    command.add_option("--op", coll->op, "sum, prod, min, max, avg [sum]")->type_name("OP");
+    command.add_option("--algorithm", coll->algorithm, "force one [chosen by size]")->type_name("NAME");
+    command.add_option("--iterations", coll->iterations, "timed calls a size [by size, 20 to 1000]")
+        ->check(CLI::PositiveNumber.description(""))
+        ->type_name("N");
+    command.add_option("--warmup", coll->warmup, "untimed calls before them [5]")->type_name("N");
+    command.add_option("--memory", coll->memory, "host, pinned, cuda, managed [host]")->type_name("KIND");
+    command.add_flag("--in-place", coll->in_place, "the input is also the output");
+    command.add_flag("--check,!--no-check", coll->check, "compare every element with the right result [on]");
+    return [coll](const Options& options) { return run(*coll, options); };
+}
+
+} // namespace verbena::tools

@@ -1,0 +1,99 @@
+#include "session.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <verbena/version.hpp>
+
+#include "notice.hpp"
+
+namespace verbena::tools {
+namespace {
+
+constexpr std::chrono::milliseconds slice{100}; // how long a signal may go unnoticed
+constexpr Tag meeting_tag = 0x6d656574;
+
+std::string advice_for(ErrorCode code) {
+    switch (code) {
+    case ErrorCode::peer_lost:
+        return "look at what the other end printed, and at the link between the two";
+    case ErrorCode::timed_out:
+        return "raise --operation-timeout, or look with `verbena info` at the device both ends chose";
+    case ErrorCode::device_failed:
+        return "`verbena info` shows whether the device is still there";
+    default:
+        return {};
+    }
+}
+
+} // namespace
+
+Session::Session(const Settings& settings)
+    : runtime_(settings), limit_(runtime_.settings().duration("operation-timeout")) {
+    if (runtime_.size() == 2) peer_ = runtime_.endpoint(1 - runtime_.rank());
+    if (!runtime_.selection().warning.empty()) notice(runtime_.selection().warning);
+}
+
+Endpoint& Session::peer() {
+    if (!peer_) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("this command needs a job of 2 ranks and this one has {}", runtime_.size()),
+                    "start it on both ends, or with --local");
+    }
+    return *peer_;
+}
+
+std::uint64_t Session::finish(Operation& operation, std::string_view what) {
+    throw_if_interrupted();
+    Status status = operation.wait_for(slice);
+    for (auto waited = std::chrono::nanoseconds(slice); status.code == ErrorCode::timed_out && waited < limit_;
+         waited += slice) {
+        throw_if_interrupted();
+        status = operation.wait_for(slice);
+    }
+    if (status.ok()) return status.bytes;
+    std::string failure = peer_ ? peer_->describe().failure : std::string();
+    if (!failure.empty()) failure = ": " + failure;
+    throw Error(status.code, fmt::format("{}: {}{}", what, describe(status), failure), advice_for(status.code),
+                status.cause);
+}
+
+void Session::meet() {
+    Operation arrival = peer().receive({}, meeting_tag);
+    Operation departure = peer().send({}, meeting_tag);
+    finish(departure, "meeting the other end");
+    finish(arrival, "meeting the other end");
+}
+
+void Session::agree(const Parameters& here) {
+    Parameters mine;
+    mine.set("version", VERBENA_VERSION);
+    for (const auto& [name, value] : here.entries()) mine.set(name, value);
+    const std::vector<std::string> all = runtime_.exchange(mine.encode());
+    std::vector<std::string> found;
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+        const std::string where = peer_ ? "at the other end" : fmt::format("on rank {}", rank);
+        for (std::string& difference : differences(mine, Parameters::decode(all[rank]), where))
+            found.push_back(std::move(difference));
+    }
+    if (found.empty()) return;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the ends were started differently: {}", fmt::join(found, "; ")),
+                "start all with the same version, command and options; nothing was done");
+}
+
+std::vector<Field> Session::description() {
+    const Selection& selection = runtime_.selection();
+    std::vector<Field> fields = {word("backend", "backend", selection.backend),
+                                 word("device", "device", selection.device),
+                                 word("reason", "chosen because", selection.reason)};
+    if (peer_) {
+        const ChannelInfo channel = peer_->describe();
+        if (!channel.local_address.empty()) fields.push_back(word("local_address", "local", channel.local_address));
+        if (!channel.remote_address.empty()) fields.push_back(word("remote_address", "remote", channel.remote_address));
+        if (channel.path_mtu_bytes != 0)
+            fields.push_back(whole("path_mtu_bytes", "path MTU, bytes", channel.path_mtu_bytes));
+    }
+    return fields;
+}
+
+} // namespace verbena::tools
