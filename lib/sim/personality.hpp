@@ -42,7 +42,7 @@ struct Personality {
     Sizing sizing{};
     FaultCodes codes{};
 
-    /// A READ or atomic takes effect at the responder up to this much later than it arrives, while what follows it
+    /// A READ or atomic may take effect at the responder up to this much later than it arrives, while what follows it
     /// does not wait (IBTA 9.5 leaves that open; facts: READ then WRITE needs a fence). 0: the responder is serial.
     std::uint32_t max_read_delay_ns = 0;
     bool retry_seven_is_for_ever = false;  ///< retry_count 7 never gives up

@@ -120,7 +120,9 @@ void QueuePair::admit(const wire::WorkRequest& posted) {
 
 void QueuePair::admit(const wire::ReceiveRequest& posted) {
     ++receive_slots_used_;
-    receives_.push_back({posted.wr_id, {posted.sges.begin(), posted.sges.end()}});
+    Receive& receive = receives_[receives_posted_++ % receives_.size()];
+    receive.wr_id = posted.wr_id;
+    receive.list.assign(posted.sges.begin(), posted.sges.end());
     if (state_ == wire::QueuePairState::err && device_.personality().flushes_receives_in_error) {
         complete_receive(wire::CompletionStatus::flushed, nullptr);
     }

@@ -89,7 +89,8 @@ QueuePair::QueuePair(Device& device, std::uint32_t number, const wire::QueuePair
       receive_cq_(own(options.receive_cq, device)),
       granted_(grant(device.personality(), options)),
       state_(is_connected_kind() ? QueuePairState::init : QueuePairState::ready),
-      requests_(granted_.send_depth) {
+      requests_(granted_.send_depth),
+      receives_(granted_.receive_depth) {
     if (!is_connected_kind()) granted_.max_read_atomic = options.max_read_atomic;
     free_.reserve(requests_.size());
     for (Request& request : requests_) free_.push_back(&request);
@@ -192,7 +193,7 @@ void QueuePair::enter_error() {
             complete(request, CompletionStatus::flushed);
         }
     }
-    while (!receives_.empty()) complete_receive(CompletionStatus::flushed, nullptr);
+    while (has_receive()) complete_receive(CompletionStatus::flushed, nullptr);
 }
 
 void QueuePair::enter_error_when_a_queue_died() {
@@ -217,7 +218,7 @@ void QueuePair::complete(Request& request, CompletionStatus status) {
 
 void QueuePair::complete_receive(CompletionStatus status, const Request* message) {
     wire::Completion completion;
-    completion.wr_id = receives_.front().wr_id;
+    completion.wr_id = next_receive().wr_id;
     completion.status = status;
     completion.is_receive = true;
     completion.queue_pair = number_;
@@ -231,7 +232,7 @@ void QueuePair::complete_receive(CompletionStatus status, const Request* message
         completion.has_immediate = has_immediate(message->work.opcode);
         if (completion.has_immediate) completion.immediate = message->work.immediate;
     }
-    receives_.pop_front();
+    ++receives_consumed_;
     if (device_.accounting().retirement == Retirement::at_execution) --receive_slots_used_;
     receive_cq_.push(completion, 0);
 }

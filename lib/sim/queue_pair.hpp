@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,6 +54,8 @@ class QueuePair final : public wire::QueuePair {
     void complete(Request& request, wire::CompletionStatus status);
     void complete_receive(wire::CompletionStatus status, const Request* message);
     [[nodiscard]] bool is_connected_kind() const noexcept;
+    [[nodiscard]] bool has_receive() const noexcept { return receives_consumed_ != receives_posted_; }
+    [[nodiscard]] Receive& next_receive() noexcept { return receives_[receives_consumed_ % receives_.size()]; }
     [[nodiscard]] bool may_use(std::span<const wire::Sge> list, Access access) const;
 
     // post.cpp
@@ -104,7 +105,9 @@ class QueuePair final : public wire::QueuePair {
     std::uint64_t retired_ = 0;     ///< of those, free again
     std::vector<Stream> streams_;   ///< connected: one, after connect()
 
-    std::deque<Receive> receives_; ///< posted, not consumed
+    std::vector<Receive> receives_; ///< a ring as long as the granted depth
+    std::uint64_t receives_posted_ = 0;
+    std::uint64_t receives_consumed_ = 0;
     std::uint32_t receive_slots_used_ = 0;
     std::vector<Event> waiting_; ///< arrivals of an RDM peer that wait for a receive
 };

@@ -37,7 +37,7 @@ void QueuePair::on_arrival(const Event& event) {
     }
     const bool out_of_order =
         event.message > stream.expected; // an older one was lost, and its repetition brings this too
-    const bool not_ready = consumes_receive(request->work.opcode) && peer->receives_.empty();
+    const bool not_ready = consumes_receive(request->work.opcode) && !peer->has_receive();
     if (out_of_order || not_ready) {
         if (!is_connected_kind()) {
             peer->waiting_.push_back(event); // a provider keeps it until there is a receive
@@ -49,12 +49,14 @@ void QueuePair::on_arrival(const Event& event) {
     }
     request->accepted = true;
     stream.advance_expected();
-    const Time delay = peer->device_.personality().max_read_delay_ns;
-    if (delay == 0 || !fetches(request->work.opcode)) {
+    const Time most = peer->device_.personality().max_read_delay_ns;
+    if (most == 0 || !fetches(request->work.opcode)) {
         execute(event.stream, event.message, *peer);
         return;
     }
-    stream.last_fetch = std::max(stream.last_fetch, fabric.now() + fabric.random().up_to(delay));
+    // Every other one is not delayed: both orders occur, whatever lies behind the READ.
+    const Time delay = fabric.random().chance(0.5) ? fabric.random().up_to(most) : 0;
+    stream.last_fetch = std::max(stream.last_fetch, fabric.now() + delay);
     schedule(stream.last_fetch, EventKind::execution, event.stream, event.message);
 }
 
@@ -142,7 +144,7 @@ CompletionStatus QueuePair::perform(Request& request) {
 
 CompletionStatus QueuePair::take_in(const Request& request) {
     const FaultCodes& codes = device_.personality().codes;
-    const std::span<const wire::Sge> list = receives_.front().list;
+    const std::span<const wire::Sge> list = next_receive().list;
     std::uint64_t room = 0;
     for (const wire::Sge& sge : list) room += sge.length;
     if (request.length > room) {

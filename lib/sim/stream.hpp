@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <vector>
 
 #include "sim/request.hpp"
 
@@ -36,11 +37,11 @@ class Stream {
     void push(Request* request) { pending_.push_back(request); }
 
     [[nodiscard]] std::uint64_t base() const noexcept { return base_; }
-    [[nodiscard]] std::uint64_t end() const noexcept { return base_ + pending_.size(); }
+    [[nodiscard]] std::uint64_t end() const noexcept { return base_ + pending_.size() - head_; }
 
     /// The message, or null when it is not pending any more.
     [[nodiscard]] Request* find(std::uint64_t message) const noexcept {
-        return message < base_ || message >= end() ? nullptr : pending_[message - base_];
+        return message < base_ || message >= end() ? nullptr : pending_[head_ + (message - base_)];
     }
     [[nodiscard]] bool is_finished(std::uint64_t message) const noexcept {
         const Request* const request = find(message);
@@ -59,16 +60,20 @@ class Stream {
 
     /// Takes a message out; the others keep their numbers.
     void remove(std::uint64_t message) {
-        pending_[message - base_] = nullptr;
-        while (!pending_.empty() && pending_.front() == nullptr) {
-            pending_.pop_front();
+        pending_[head_ + (message - base_)] = nullptr;
+        while (head_ != pending_.size() && pending_[head_] == nullptr) {
+            ++head_;
             ++base_;
         }
+        if (head_ * 2 < pending_.size()) return;
+        pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(head_));
+        head_ = 0;
     }
 
   private:
-    std::deque<Request*> pending_; ///< posted and not complete; null where completed out of order
-    std::uint64_t base_ = 0;       ///< number of the front
+    std::vector<Request*> pending_; ///< from head_ on: posted and not complete; null where completed out of order
+    std::size_t head_ = 0;
+    std::uint64_t base_ = 0; ///< number of the message at head_
 };
 
 } // namespace verbena::sim
