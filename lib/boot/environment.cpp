@@ -21,7 +21,7 @@ constexpr std::string_view prefix = "VERBENA_";
 /// Not the library's: those of the test suites and of the guest that they run in.
 constexpr std::array<std::string_view, 2> foreign = {"VERBENA_GUEST_", "VERBENA_TEST_"};
 
-/// "VERBENA_RECEIVE_WINDOW" -> "receive-window"; a variable in lower case is not ours by mistake, it is a mistake.
+/// "VERBENA_RECEIVE_WINDOW" -> "receive-window".
 std::string setting_of(std::string_view variable) {
     std::string name(variable.substr(prefix.size()));
     std::transform(name.begin(), name.end(), name.begin(),

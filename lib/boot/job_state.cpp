@@ -125,9 +125,9 @@ void JobState::leave(std::uint32_t rank, Outbox& out) {
 void JobState::lose(std::uint32_t rank, const std::string& reason, Outbox& out) {
     Member& member = members_[rank];
     member.presence = Presence::lost;
-    member.reason = reason;
+    member.reason = member.host.empty() ? reason : reason + " (it ran on " + member.host + ")";
     --present_;
-    send_to_all(RankLost{rank, reason}, out);
+    send_to_all(RankLost{rank, member.reason}, out);
 }
 
 Missing JobState::missing(const AskMissing& question) const {

@@ -36,7 +36,8 @@ class StoreClient {
         std::chrono::nanoseconds peer_timeout = std::chrono::seconds(10); ///< a host silent for so long is lost
     };
 
-    /// Connects, trying again until connect_timeout: the store may start later.
+    /// Connects, trying again until connect_timeout: the store may start later. Resolving a name takes as long as the
+    /// system's resolver lets it.
     /// @throws Error that says why not: the name does not resolve, refused, no answer, another secret, version or size,
     /// a rank that another process has.
     explicit StoreClient(const Options& options);

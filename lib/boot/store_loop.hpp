@@ -41,7 +41,7 @@ class StoreLoop {
     void admit_stranger(FileDescriptor fd);
     void serve(Id id);
     void handle(Id id, Connection& connection, const std::string& bytes);
-    void join(Id id, Connection& connection, const struct Join& message);
+    void join(Id id, Connection& connection, const Join& message);
     void post(const Outbox& out);
     void flush_dirty();
     void remove(Id id, const std::string& reason);
