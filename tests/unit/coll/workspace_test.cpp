@@ -118,12 +118,15 @@ TEST_CASE("scratch of a failed collective is kept until its messages have ended,
     REQUIRE(run.job.run_until_complete(0, ids[0]));
     CHECK(run.pools[0]->abandoned() == 1);
     CHECK(run.far.releases == 0);
-    run.job[0].fail_peer(1, {ErrorCode::peer_lost, Scope::channel}, "rank 1 is lost");
     const Place place{&run.far, 0};
+    const std::unique_ptr<Workspace> meanwhile = run.pools[0]->acquire(run.job[0], place, 1);
+    CHECK(run.pools[0]->abandoned() == 1);
+    CHECK(run.far.allocations == 2);
+    run.job[0].fail_peer(1, {ErrorCode::peer_lost, Scope::channel}, "rank 1 is lost");
     const std::unique_ptr<Workspace> again = run.pools[0]->acquire(run.job[0], place, 1);
     CHECK(run.pools[0]->abandoned() == 0);
     CHECK(again->flights.empty());
-    CHECK(run.far.allocations == 1);
+    CHECK(run.far.allocations == 2);
 }
 
 TEST_CASE("a plan is made once, and the least recently used one makes room") {
