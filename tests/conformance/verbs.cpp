@@ -19,21 +19,20 @@ std::string variable(const char* name) {
     return value != nullptr ? value : "";
 }
 
-std::vector<Selection> select(const std::string& device) {
+std::vector<Selection> select(const std::string& device, std::vector<Rejection>& rejected) {
     Settings settings;
     settings.set("device", device);
     settings.set("gid-index", variable("VERBENA_TEST_GID_INDEX"));
-    std::vector<Rejection> rejected;
     const wire::Backend& backend = verbs::verbs_backend();
     return backend.candidates(backend.enumerate(), settings, rejected);
 }
 
-std::vector<Selection> two_devices() {
+std::vector<Selection> two_devices(std::vector<Rejection>& rejected) {
     const std::string named = variable("VERBENA_TEST_DEVICES");
     const std::size_t comma = named.find(',');
-    std::vector<Selection> devices = select(named.substr(0, comma));
+    std::vector<Selection> devices = select(named.substr(0, comma), rejected);
     if (comma == std::string::npos) return devices;
-    const std::vector<Selection> others = select(named.substr(comma + 1));
+    const std::vector<Selection> others = select(named.substr(comma + 1), rejected);
     if (devices.empty() || others.empty()) return {};
     return {devices.front(), others.front()};
 }
@@ -47,9 +46,11 @@ Pair make_pair() {
         pair.skip_reason = info.note;
         return pair;
     }
-    const std::vector<Selection> devices = two_devices();
+    std::vector<Rejection> rejected;
+    const std::vector<Selection> devices = two_devices(rejected);
     if (devices.empty()) {
-        pair.skip_reason = "no port of an RDMA device can be used: `verbena info` says why";
+        pair.skip_reason = "no port of an RDMA device can be used";
+        for (const Rejection& each : rejected) pair.skip_reason += "; " + each.what + ": " + each.reason;
         return pair;
     }
     pair.a = backend.open(devices.front(), Settings());

@@ -18,6 +18,8 @@ TEST_CASE("P36: too small a RLIMIT_MEMLOCK is named with its value, the need and
 
 TEST_CASE("a RLIMIT_MEMLOCK that leaves room is not mentioned") {
     CHECK(memlock_shortage({65536, 0}, 65536).fact.empty());
+    CHECK(memlock_shortage({65536, 32768}, 32768).fact.empty());
+    CHECK_FALSE(memlock_shortage({65536, 32768}, 32769).fact.empty()); // what is pinned already counts
     CHECK(memlock_shortage({std::nullopt, 1u << 30}, 1u << 30).fact.empty());
 }
 
