@@ -90,6 +90,8 @@ TEST_CASE("the last part of an exchange sends all of them to all, large ones apa
         CHECK(std::get<Gathered>(messages[1]).values == std::vector<std::string>{large});
     }
     CHECK(after(job, 0, Contribute{"x", 0, "late repeat"}).empty());
+    CHECK(std::get<Missing>(for_rank(after(job, 0, AskMissing{"x", 1}), 0).at(0)).total ==
+          3); // it counts for no later round
     CHECK(after(job, 0, Contribute{"x", 1, "next"}).empty());
     CHECK_THROWS_WITH(after(job, 0, Contribute{"x", 3, ""}), VERBENA_CONTAINS("has not begun"));
 }
