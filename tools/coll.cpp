@@ -88,6 +88,12 @@ std::string wrong_sentence(std::uint32_t rank, const RankResult& result, std::si
         result.wrong);
 }
 
+std::size_t longest_algorithm() {
+    std::size_t longest = 0;
+    for (const std::string& name : Group::all_reduce_algorithms()) longest = std::max(longest, name.size());
+    return longest;
+}
+
 Record row_of(const AllReduceOptions& options, std::size_t count, const std::string& algorithm, std::uint64_t warmup,
               std::uint64_t iterations, std::uint32_t ranks, const std::vector<RankResult>& results) {
     const std::uint64_t bytes = count * size_of(options.type);
@@ -99,8 +105,9 @@ Record row_of(const AllReduceOptions& options, std::size_t count, const std::str
     Record row{"result",
                {whole("size_bytes", "bytes", bytes), whole("count", "count", count),
                 word("type", "type", std::string(name(options.type))), word("op", "op", std::string(name(options.op))),
-                word("algorithm", "algorithm", algorithm), whole("iterations", "iterations", iterations),
-                whole("warmup", "warmup", warmup), real("time_us", "time us", Microseconds(time).count(), 2),
+                word("algorithm", "algorithm", algorithm, longest_algorithm()),
+                whole("iterations", "iterations", iterations), whole("warmup", "warmup", warmup),
+                real("time_us", "time us", Microseconds(time).count(), 2),
                 real("algorithm_bandwidth_gigabytes_per_second", "algbw GB/s", algorithm_bandwidth, 3)}};
     if (ranks > 1) { // one rank has no bus
         row.fields.push_back(real("bus_bandwidth_gigabytes_per_second", "busbw GB/s",
@@ -127,7 +134,7 @@ int measure(Session& session, const Coll& coll, const AllReduceOptions& options,
         if (is_printing) progress(fmt::format("all_reduce, {}, {} iterations", size_text(bytes), iterations));
         const RankResult mine = test.run(count, coll.warmup, iterations);
         std::vector<RankResult> results;
-        for (const std::string& text : runtime.exchange(mine.encode())) results.push_back(RankResult::decode(text));
+        for (const std::string& text : session.exchange(mine.encode())) results.push_back(RankResult::decode(text));
         const std::string algorithm = !options.algorithm.empty()
                                           ? options.algorithm
                                           : runtime.world().explain_all_reduce(count, options.type).algorithm;
@@ -165,7 +172,7 @@ int run(const Coll& coll, const Options& options) {
     if (is_launcher(coll, settings)) {
         return launch({.ranks = coll.ranks, .command = own_command(options.arguments), .report_exit_status = false});
     }
-    Session session(settings);
+    Session session(settings, options.verbosity);
     Runtime& runtime = session.runtime();
     if (runtime.size() > 1) name_notices(fmt::format("verbena coll: rank {}", runtime.rank()), options.color);
     session.agree(parameters_of(coll));
@@ -180,7 +187,7 @@ int run(const Coll& coll, const Options& options) {
         output.block(parameters);
     }
     const int status = measure(session, coll, all_reduce, output);
-    static_cast<void>(runtime.exchange("end")); // a rank that leaves with a failure must not end the one that prints it
+    static_cast<void>(session.exchange("end")); // a rank that leaves with a failure must not end the one that prints it
     return status;
 }
 

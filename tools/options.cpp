@@ -60,7 +60,8 @@ std::string_view group_of(const Setting& setting) {
 
 void add_global_options(CLI::App& app, Options& options) {
     app.add_flag("--json", options.json, "print JSON: one document, or an object a line where results come one by one");
-    app.add_flag("-v,--verbose", options.verbosity, "say more on stderr; may be repeated");
+    app.add_flag("-v,--verbose", options.verbosity,
+                 "say on stderr which device is used and why; twice: also what was passed over");
     const std::map<std::string, Color> colors = {
         {"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}};
     app.add_option("--color", options.color, "colour the output: auto, always, never [auto]")

@@ -9,17 +9,19 @@
 #include <verbena/error.hpp>
 
 #include "document_text.hpp"
-#include "sizes.hpp"
 
 namespace verbena::tools {
 namespace {
 
-constexpr std::size_t least_column = 8;
+std::size_t width_of(const Field& field) {
+    constexpr std::size_t least = 8;
+    return std::max({field.heading.size(), field.width, least});
+}
 
 std::string headings(const Record& record) {
     std::string line;
     for (const Field& field : record.fields) {
-        line += fmt::format("{:>{}}  ", field.heading, std::max(field.heading.size(), least_column));
+        line += fmt::format("{:>{}}  ", field.heading, width_of(field));
     }
     return line;
 }
@@ -31,15 +33,12 @@ Field whole(std::string key, std::string heading, std::uint64_t value) {
 }
 
 Field real(std::string key, std::string heading, double value, int digits) {
-    return {std::move(key), std::move(heading), value, fmt::format("{:.{}f}", value, digits)};
+    return {std::move(key), std::move(heading), value,
+            value < 1 ? fmt::format("{:.{}g}", value, digits) : fmt::format("{:.{}f}", value, digits)};
 }
 
-Field word(std::string key, std::string heading, std::string value) {
-    return {std::move(key), std::move(heading), value, value};
-}
-
-Field size_field(std::string key, std::string heading, std::uint64_t bytes) {
-    return {std::move(key), std::move(heading), bytes, size_text(bytes)};
+Field word(std::string key, std::string heading, std::string value, std::size_t width) {
+    return {std::move(key), std::move(heading), value, value, width};
 }
 
 std::string sentence(std::string_view text_template, const Record& record) {
@@ -78,7 +77,7 @@ void Output::row(const Record& record) {
     }
     std::string line;
     for (const Field& field : record.fields) {
-        line += fmt::format("{:>{}}  ", field.text, std::max(field.heading.size(), least_column));
+        line += fmt::format("{:>{}}  ", field.text, width_of(field));
     }
     write(line);
 }

@@ -24,13 +24,14 @@ struct Field {
     std::string heading;
     std::variant<std::uint64_t, double, std::string> value;
     std::string text;
+    std::size_t width = 0; ///< least width of its column in a table; that of the heading at least
 };
 
-/// Fields of the common kinds. `digits` are decimals in the text; JSON keeps the value as it is.
+/// Fields of the common kinds. `digits` are decimals in the text, of values below 1 the digits that mean something:
+/// what was measured never reads as 0.00. JSON keeps the value as it is.
 [[nodiscard]] Field whole(std::string key, std::string heading, std::uint64_t value);
 [[nodiscard]] Field real(std::string key, std::string heading, double value, int digits);
-[[nodiscard]] Field word(std::string key, std::string heading, std::string value);
-[[nodiscard]] Field size_field(std::string key, std::string heading, std::uint64_t bytes);
+[[nodiscard]] Field word(std::string key, std::string heading, std::string value, std::size_t width = 0);
 
 struct Record {
     std::string type; ///< "parameters", "result", "summary", ...: key "record" in JSON

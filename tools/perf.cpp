@@ -1,9 +1,9 @@
 /// `verbena perf`: latency, bandwidth and message rate between two ends.
 #include <memory>
+#include <ranges>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <verbena/error.hpp>
 
 #include "command.hpp"
@@ -19,13 +19,19 @@ namespace {
 
 struct Perf {
     PairOptions pair;
-    std::vector<std::string> tests = {"latency", "bandwidth"};
+    std::string test_names = "latency,bandwidth";
     std::string sizes;
     std::uint64_t iterations = 0; ///< 0: by size
     std::uint64_t warmup = 0;
     bool has_warmup = false;
     std::uint64_t window = 64;
     std::string memory = "host";
+
+    [[nodiscard]] std::vector<std::string> tests() const {
+        std::vector<std::string> names;
+        for (const auto name : std::views::split(test_names, ',')) names.emplace_back(name.begin(), name.end());
+        return names;
+    }
 };
 
 /// How often a size is measured.
@@ -88,6 +94,7 @@ std::vector<Field> rate(Measurement& measurement, std::uint64_t bytes, const Cou
                  Microseconds(time).count() / static_cast<double>(counts.iterations), 3)};
 }
 
+constexpr std::size_t longest_name = 13;
 constexpr std::uint64_t mebi = 1ull << 20;
 constexpr std::array tests = {
     Test{"latency", "8:16MiB", 64 * mebi, 1000, latency},
@@ -110,7 +117,7 @@ std::string sizes_text(const Perf& perf, const Test& test) {
 
 std::uint64_t largest_size(const Perf& perf) {
     std::uint64_t largest = 0;
-    for (const std::string& name : perf.tests) {
+    for (const std::string& name : perf.tests()) {
         largest = std::max(largest, parse_sizes(sizes_text(perf, test_named(name))).back());
     }
     return largest;
@@ -128,7 +135,7 @@ Counts counts_for(const Perf& perf, const Test& test, std::uint64_t bytes) {
 Parameters parameters_of(const Perf& perf) {
     Parameters parameters;
     parameters.set("command", "perf");
-    parameters.set("test", fmt::format("{}", fmt::join(perf.tests, ",")));
+    parameters.set("test", perf.test_names);
     parameters.set("size", perf.sizes);
     parameters.set("iterations", perf.iterations != 0 ? fmt::format("{}", perf.iterations) : "by size");
     parameters.set("warmup", perf.has_warmup ? fmt::format("{}", perf.warmup) : "by size");
@@ -138,14 +145,14 @@ Parameters parameters_of(const Perf& perf) {
 
 void measure(Session& session, const Perf& perf, bool is_initiator, Output& output) {
     Measurement measurement(session, largest_size(perf), perf.window, memory_kind_of(perf.memory));
-    for (const std::string& name : perf.tests) {
+    for (const std::string& name : perf.tests()) {
         const Test& test = test_named(name);
         for (const std::uint64_t bytes : parse_sizes(sizes_text(perf, test))) {
             const Counts counts = counts_for(perf, test, bytes);
             progress(fmt::format("{}, {}, {} iterations", name, size_text(bytes), counts.iterations));
             measurement.verify(bytes);
             Record row{"result",
-                       {word("test", "test", name), whole("size_bytes", "bytes", bytes),
+                       {word("test", "test", name, longest_name), whole("size_bytes", "bytes", bytes),
                         whole("iterations", "iterations", counts.iterations),
                         whole("warmup", "warmup", counts.warmup)}};
             for (Field& field : test.measure(measurement, bytes, counts, is_initiator))
@@ -162,7 +169,8 @@ int run(const Perf& perf, const Options& options) {
     const Role role = role_of(perf.pair, settings_of(options));
     if (role == Role::launch) return launch_pair(options);
     Session session(pair_settings(role, perf.pair, options,
-                                  portable_arguments(options.arguments, {"-p", "--tcp-port", "--color", "--memory"})));
+                                  portable_arguments(options.arguments, {"-p", "--tcp-port", "--color", "--memory"})),
+                    options.verbosity);
     session.agree(parameters_of(perf));
     const bool is_initiator = role == Role::connect || (role == Role::member && session.runtime().rank() == 0);
     Output output("perf", options.json, options.color);
@@ -185,10 +193,8 @@ Run add_perf(CLI::App& command) {
     auto perf = std::make_shared<Perf>();
     add_pair_options(command, perf->pair, true);
     command
-        .add_option("-t,--test", perf->tests,
+        .add_option("-t,--test", perf->test_names,
                     "latency, bandwidth, bidirectional, rate; a list with commas [latency,bandwidth]")
-        ->delimiter(',')
-        ->expected(1)
         ->type_name("TEST");
     command.add_option("-s,--size", perf->sizes, "message size, or a sweep by 2 [8:16MiB; rate: 8]")
         ->type_name("BYTES[:BYTES]");

@@ -163,13 +163,13 @@ int run(const Ping& ping, const Options& options) {
     static_cast<void>(parse_duration(ping.interval)); // wrong usage is said before anything is waited for
     const Role role = role_of(ping.pair, settings_of(options));
     if (role == Role::launch) return launch_pair(options);
-    Session session(pair_settings(role, ping.pair, options, {"ping"}));
+    Session session(pair_settings(role, ping.pair, options, {"ping"}), options.verbosity);
     const bool is_pinger = role == Role::connect || (role == Role::member && session.runtime().rank() == 0);
     Parameters parameters;
     parameters.set("command", "ping");
     session.agree(parameters);
     // The end that listens need not be told what the other measures: it takes the size from there.
-    const auto sizes = session.runtime().exchange(is_pinger ? fmt::format("{}", bytes) : std::string());
+    const auto sizes = session.exchange(is_pinger ? fmt::format("{}", bytes) : std::string());
     if (is_pinger) {
         measure(session, ping, bytes, options);
     } else {

@@ -54,7 +54,7 @@ T floating_value(const Reduction& reduction, std::uint32_t rank, std::uint64_t r
 template <class T>
 T integer_value(const Reduction& reduction, std::uint64_t random) {
     if (reduction.op != ReduceOp::avg) return static_cast<T>(random);
-    const auto limit = static_cast<std::uint64_t>(std::numeric_limits<T>::max()) / reduction.ranks;
+    const auto limit = static_cast<std::uint64_t>(std::numeric_limits<T>::max()) / (reduction.ranks + 1ull);
     const auto magnitude = static_cast<T>(random % (limit + 1));
     return std::is_signed_v<T> && (random >> 63) != 0 ? static_cast<T>(-magnitude) : magnitude;
 }

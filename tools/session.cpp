@@ -27,10 +27,18 @@ std::string advice_for(ErrorCode code) {
 
 } // namespace
 
-Session::Session(const Settings& settings)
+Session::Session(const Settings& settings, int verbosity)
     : runtime_(settings), limit_(runtime_.settings().duration("operation-timeout")) {
     if (runtime_.size() == 2) peer_ = runtime_.endpoint(1 - runtime_.rank());
-    if (!runtime_.selection().warning.empty()) notice(runtime_.selection().warning);
+    const Selection& selection = runtime_.selection();
+    if (!selection.warning.empty()) notice(selection.warning);
+    if (verbosity > 0) {
+        notice(fmt::format("rank {} of {} uses {} ({}): {}", runtime_.rank(), runtime_.size(), selection.device,
+                           selection.backend, selection.reason));
+    }
+    for (const Rejection& rejection : selection.rejected) {
+        if (verbosity > 1) notice(fmt::format("passed over {}: {}", rejection.what, rejection.reason));
+    }
 }
 
 Endpoint& Session::peer() {
@@ -64,11 +72,20 @@ void Session::meet() {
     finish(arrival, "meeting the other end");
 }
 
+std::vector<std::string> Session::exchange(std::string_view value) {
+    for (std::uint32_t rank = 0; rank < runtime_.size(); ++rank) {
+        if (rank == runtime_.rank()) continue;
+        Operation flushed = runtime_.endpoint(rank).flush();
+        finish(flushed, fmt::format("flushing what was sent to rank {}", rank));
+    }
+    return runtime_.exchange(value);
+}
+
 void Session::agree(const Parameters& here) {
     Parameters mine;
     mine.set("version", VERBENA_VERSION);
     for (const auto& [name, value] : here.entries()) mine.set(name, value);
-    const std::vector<std::string> all = runtime_.exchange(mine.encode());
+    const std::vector<std::string> all = exchange(mine.encode());
     std::vector<std::string> found;
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
         const std::string where = peer_ ? "at the other end" : fmt::format("on rank {}", rank);

@@ -18,7 +18,8 @@ namespace verbena::tools {
 /// One caller at a time. While it lives, a first SIGINT makes finish() throw Interrupted.
 class Session {
   public:
-    explicit Session(const Settings& settings);
+    /// `verbosity` 1: the choice of the device on stderr; 2: also everything that was passed over.
+    Session(const Settings& settings, int verbosity);
 
     [[nodiscard]] Runtime& runtime() { return runtime_; }
     /// The only peer of a job of two.
@@ -30,6 +31,10 @@ class Session {
 
     /// A message of no bytes each way: no end leaves before the other has come.
     void meet();
+
+    /// Runtime::exchange() once all that was sent has arrived: it waits for the other ranks without moving messages,
+    /// and a rank that still misses one of ours would never come.
+    [[nodiscard]] std::vector<std::string> exchange(std::string_view value);
 
     /// Compares parameters with every other rank's. @throws Error (invalid_argument) on all of them, listing each
     /// difference.

@@ -23,11 +23,10 @@ std::vector<std::uint64_t> parse_sizes(std::string_view text, std::uint64_t fact
                     "write the smaller size first, e.g. 8:16MiB");
     }
     std::vector<std::uint64_t> sizes;
-    std::uint64_t size = first;
-    for (;;) {
+    for (std::uint64_t size = first; size <= last;
+         size = std::max<std::uint64_t>(size * factor, 1)) { // after 0 comes 1
         sizes.push_back(size);
-        if (size > last / factor) break;                  // the next would pass the end, or wrap
-        size = std::max<std::uint64_t>(size * factor, 1); // a sweep that starts at 0 goes on at 1
+        if (size > last / factor) break; // the next would pass the end, or wrap
     }
     return sizes;
 }

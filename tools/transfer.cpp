@@ -102,7 +102,7 @@ Offer agree_on_file(Session& session, const std::string& role, const Offer& own)
     mine.set("command", role);
     mine.set("name", own.path);
     mine.set("bytes", fmt::format("{}", own.bytes));
-    const auto theirs = Parameters::decode(session.runtime().exchange(mine.encode())[session.peer().rank()]);
+    const auto theirs = Parameters::decode(session.exchange(mine.encode())[session.peer().rank()]);
     const std::string_view wanted = role == "send" ? "receive" : "send";
     if (theirs.text("version") != VERBENA_VERSION || theirs.text("command") != wanted) {
         throw Error(ErrorCode::invalid_argument,
@@ -115,7 +115,7 @@ Offer agree_on_file(Session& session, const std::string& role, const Offer& own)
 
 /// Both ends have the hash of what passed through them; only where they are equal the file is complete.
 void compare(Session& session, const std::string& hash) {
-    const std::string theirs = session.runtime().exchange(hash)[session.peer().rank()];
+    const std::string theirs = session.exchange(hash)[session.peer().rank()];
     if (theirs != hash) {
         throw Error(ErrorCode::internal,
                     fmt::format("the file arrived altered: hash {} here, {} at the other end", hash, theirs),
@@ -146,19 +146,20 @@ Role role_for(const Transfer& transfer, const Options& options) { return role_of
 
 int send(const Transfer& transfer, const Options& options) {
     InputFile file(transfer.path);
-    Session session(pair_settings(role_for(transfer, options), transfer.pair, options, {"receive"}));
+    Session session(pair_settings(role_for(transfer, options), transfer.pair, options, {"receive"}), options.verbosity);
     agree_on_file(session, "send", {file.name(), file.size()});
     const auto begin = Clock::now();
     const std::string hash = send_all(session, file);
     compare(session, hash);
     const Seconds time = Clock::now() - begin;
-    static_cast<void>(session.runtime().exchange("named")); // the receiver has it under its name, or has failed
+    static_cast<void>(session.exchange("named")); // the receiver has it under its name, or has failed
     print(options, "send", transfer.path, file.size(), time, hash);
     return done;
 }
 
 int receive(const Transfer& transfer, const Options& options) {
-    Session session(pair_settings(role_for(transfer, options), transfer.pair, options, {"send", "FILE"}));
+    Session session(pair_settings(role_for(transfer, options), transfer.pair, options, {"send", "FILE"}),
+                    options.verbosity);
     const Offer offer = agree_on_file(session, "receive", {});
     OutputFile file(transfer.path.empty() ? checked_file_name(offer.path) : transfer.path, transfer.may_replace);
     const auto begin = Clock::now();
@@ -166,7 +167,7 @@ int receive(const Transfer& transfer, const Options& options) {
     compare(session, hash);
     const Seconds time = Clock::now() - begin;
     file.complete();
-    static_cast<void>(session.runtime().exchange("named"));
+    static_cast<void>(session.exchange("named"));
     print(options, "receive", file.path(), offer.bytes, time, hash);
     return done;
 }
