@@ -18,14 +18,28 @@ constexpr auto between_looks_at_the_store = std::chrono::milliseconds(1);
 constexpr std::uint64_t yields_before_sleep = 20'000;
 constexpr auto sleep_between_polls = std::chrono::microseconds(50);
 
+/// About 80 us: longer than a message takes, shorter than a scheduler's slice.
+constexpr std::uint64_t default_spin_polls = 2000;
+
+/// A rank that spins while the rank it waits for has no core to run on wastes the whole spin every time. A machine of one
+/// core has no other core for the other end, wherever that is (a guest, a container).
+std::uint64_t spin_polls(const Settings& settings) {
+    if (settings.is_set("spin-polls")) return static_cast<std::uint64_t>(settings.number("spin-polls"));
+    cpu_set_t cores;
+    if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return default_spin_polls;
+    const int count = CPU_COUNT(&cores);
+    return count > 1 && count >= settings.number("local-size") ? default_spin_polls : 0;
+}
+
 } // namespace
 
 RuntimeCore::RuntimeCore(const Settings& wanted)
     : settings(wanted),
       job(boot::job_from(settings)),
       spaces(std::make_shared<mem::Spaces>(settings.text("gpu"))),
-      spin_polls_(static_cast<std::uint64_t>(settings.number("spin-polls"))) {
+      spin_polls_(default_spin_polls) {
     wire_up(*this);
+    spin_polls_ = spin_polls(settings); // now it is known how many ranks share this host
 }
 
 RuntimeCore::~RuntimeCore() { close(); }
