@@ -47,6 +47,19 @@ TEST_CASE("the first fault is told with its rank and step") {
         CHECK(sentence(plan) ==
               "rank 1, step 1 (receive scratch [1, 3) from rank 0): scratch has 2 elements, 3 are needed");
     }
+    SECTION("a range longer than its buffer") {
+        plan.ranks[1].scratch = 1;
+        CHECK_THAT(sentence(plan),
+                   VERBENA_CONTAINS("rank 1, step 1") && VERBENA_CONTAINS("scratch has 1 elements, 2 are needed"));
+    }
+    SECTION("an input that is read after the result has gone over it, which only happens in place") {
+        step(plan, 1, 1).target = out(0, 2);
+        step(plan, 1, 1).after = {0};
+        step(plan, 1, 2).right = out(0, 2);
+        CHECK_THAT(sentence(plan),
+                   VERBENA_CONTAINS("rank 1, step 2") &&
+                       VERBENA_CONTAINS("rank 0's contribution to element 0 would count twice (in place)"));
+    }
     SECTION("an offset that wraps") {
         step(plan, 0, 0).left = in(~std::uint64_t{0}, 2);
         CHECK_THAT(sentence(plan), VERBENA_CONTAINS("rank 0, step 0") && VERBENA_CONTAINS("input has 2 elements"));
