@@ -20,7 +20,7 @@ struct Census {
 /// Never throws for what it finds. One device that cannot be opened hides no other. Thread-safe.
 [[nodiscard]] Census take_census(const Roots& roots = {});
 
-/// Opens by name. @throws Error (unavailable, refused) with the missing link, or with the devices there are.
+/// Opens by name. @throws Error (unavailable) with the missing link, or with the devices there are.
 [[nodiscard]] Context open_context(const std::string& device, const Roots& roots = {});
 
 /// The used entries of an open device's GID table, with interface and whether it is in this network namespace.

@@ -123,7 +123,7 @@ class PortChoice {
     std::vector<Rejection>& rejected_;
 };
 
-/// False, with the reason noted, when the settings name a device or a port that is not there.
+/// One device: a candidate for each usable port, a rejection for everything else.
 void consider(const DeviceInfo& device, const Settings& settings, std::vector<Selection>& out,
               std::vector<Rejection>& rejected) {
     if (!device.problem.empty()) {
