@@ -12,7 +12,7 @@
 namespace verbena::ofi {
 
 wire::Address pack_address(const EndpointAddress& address) {
-    const std::size_t size = 1 + address.provider.size() + address.bytes.size();
+    const std::size_t size = 3 + address.provider.size() + address.bytes.size();
     if (size > wire::max_address_bytes || address.provider.size() > 255) {
         throw Error(ErrorCode::exhausted, fmt::format("the address of a {} endpoint takes {} bytes, {} is the limit",
                                                       address.provider, size, wire::max_address_bytes));
@@ -21,18 +21,24 @@ wire::Address pack_address(const EndpointAddress& address) {
     packed.reserve(size);
     packed.push_back(static_cast<std::byte>(address.provider.size()));
     for (const char letter : address.provider) packed.push_back(static_cast<std::byte>(letter));
+    packed.push_back(static_cast<std::byte>(address.bytes.size()));
+    packed.push_back(static_cast<std::byte>(address.bytes.size() >> 8));
     packed.insert(packed.end(), address.bytes.begin(), address.bytes.end());
     return packed;
 }
 
 EndpointAddress unpack_address(std::span<const std::byte> packed) {
     const std::size_t name_length = packed.empty() ? 0 : std::to_integer<std::size_t>(packed[0]);
-    if (packed.size() < name_length + 2 || packed.size() > wire::max_address_bytes) {
+    const std::size_t rest = packed.size() < name_length + 3
+                                 ? 0
+                                 : std::to_integer<std::size_t>(packed[1 + name_length]) +
+                                       (std::to_integer<std::size_t>(packed[2 + name_length]) << 8);
+    if (rest == 0 || packed.size() != name_length + 3 + rest || packed.size() > wire::max_address_bytes) {
         throw Error(ErrorCode::protocol_violation,
                     fmt::format("{} bytes are no address of a libfabric endpoint", packed.size()));
     }
     const auto name = packed.subspan(1, name_length);
-    const auto bytes = packed.subspan(1 + name_length);
+    const auto bytes = packed.subspan(3 + name_length);
     return {std::string(reinterpret_cast<const char*>(name.data()), name.size()), {bytes.begin(), bytes.end()}};
 }
 

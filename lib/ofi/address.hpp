@@ -17,7 +17,7 @@ struct EndpointAddress {
     std::vector<std::byte> bytes; ///< fi_getname()
 };
 
-/// One byte of length and the provider's name, then the provider's bytes.
+/// One byte of length and the provider's name, two of length (low byte first) and the provider's bytes.
 /// @throws Error (exhausted) when that is more than wire::max_address_bytes.
 [[nodiscard]] wire::Address pack_address(const EndpointAddress& address);
 

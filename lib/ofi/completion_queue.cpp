@@ -29,6 +29,9 @@ wire::Completion completion_of(const Slot& slot, const fi_cq_data_entry& entry) 
 wire::Completion failure_of(const Slot& slot, const fi_cq_err_entry& entry) {
     wire::Completion completion = completion_of(slot);
     completion.status = status_of(entry.err);
+    // We cancel nothing: libfabric does so to what is outstanding when its connection to the peer breaks.
+    if (entry.err == FI_ECANCELED && !slot.owner->is_failed())
+        completion.status = wire::CompletionStatus::retry_exceeded;
     completion.cause = cause_of(entry.err, entry.prov_errno);
     return completion;
 }

@@ -36,6 +36,9 @@ wire::Capabilities capabilities_of(fid_domain& domain, const fi_info& info) {
     capabilities.native_fence = (info.caps & FI_FENCE) != 0;
     capabilities.needs_local_key = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     capabilities.manual_progress = info.domain_attr->data_progress != FI_PROGRESS_AUTO;
+    // shm moves RMA by process_vm_readv and process_vm_writev, which know no keys; who may do that may trace the
+    // process. Its other way asks the peer, and leaves a request that the peer refuses unfinished for ever.
+    capabilities.checks_remote_access = std::string_view(info.fabric_attr->prov_name) != "shm";
     capabilities.max_message_bytes = std::min<std::uint64_t>(info.ep_attr->max_msg_size, max_message_bytes);
     capabilities.max_completions = max_completions;
     return capabilities;

@@ -12,7 +12,7 @@ namespace {
 constexpr int api_version = FI_VERSION(1, 17);
 
 /// What "tcp" stands for, best first. The figures behind the order are in docs/libfabric.md.
-constexpr std::array<std::string_view, 3> tcp_providers = {"tcp;ofi_rxm", "net;ofi_rxm", "net"};
+constexpr std::array<std::string_view, 3> tcp_providers = {"net;ofi_rxm", "tcp;ofi_rxm", "net"};
 
 /// FI_MR_ENDPOINT is left out: a region would have to name the one queue pair that it serves.
 constexpr int registration_modes = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;

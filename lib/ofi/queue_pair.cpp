@@ -45,6 +45,7 @@ QueuePair::QueuePair(fid_domain& domain, const fi_info& info, const wire::Capabi
     : capabilities_(capabilities),
       provider_(info.fabric_attr->prov_name),
       number_(number),
+      delivery_(provider_ == "shm" ? 0 : FI_DELIVERY_COMPLETE),
       granted_(grant(options, info)),
       send_cq_(static_cast<CompletionQueue&>(*options.send_cq)),
       receive_cq_(static_cast<CompletionQueue&>(*options.receive_cq)),

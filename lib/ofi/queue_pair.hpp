@@ -28,6 +28,7 @@ class QueuePair final : public wire::QueuePair {
               const std::string& advertise, std::uint32_t number, const wire::QueuePairOptions& options);
     ~QueuePair() override;
 
+    [[nodiscard]] bool is_failed() const noexcept { return !endpoint_; }
     [[nodiscard]] std::uint32_t number() const override { return number_; }
     [[nodiscard]] const wire::Granted& granted() const override { return granted_; }
     [[nodiscard]] wire::QueuePairInfo describe() const override;
@@ -52,6 +53,7 @@ class QueuePair final : public wire::QueuePair {
     };
 
     [[nodiscard]] wire::Refusal check(const wire::WorkRequest& request, int& native_errno) const noexcept;
+    [[nodiscard]] std::uint64_t flags_of(const wire::WorkRequest& request) const noexcept;
     void fill(Slot& slot, const wire::WorkRequest& request) noexcept;
     [[nodiscard]] ssize_t submit(Slot& slot) noexcept;
     [[nodiscard]] ssize_t submit_message(Slot& slot, fi_addr_t peer) noexcept;
@@ -69,6 +71,10 @@ class QueuePair final : public wire::QueuePair {
     const wire::Capabilities capabilities_;
     const std::string provider_;
     const std::uint32_t number_;
+    /// FI_DELIVERY_COMPLETE, or 0 where a completion means as much without it. Over TCP a message would else be "sent"
+    /// once the local socket took it, and a WRITE that the peer refused would look well. shm copies into the peer's
+    /// memory before it completes; with the flag its RMA would need the peer to poll.
+    const std::uint64_t delivery_;
     wire::Granted granted_;
     CompletionQueue& send_cq_;
     CompletionQueue& receive_cq_;

@@ -43,8 +43,11 @@ std::uint64_t length_of(std::span<const wire::Sge> sges) noexcept {
     return length;
 }
 
-std::uint64_t flags_of(const wire::WorkRequest& request) noexcept {
+} // namespace
+
+std::uint64_t QueuePair::flags_of(const wire::WorkRequest& request) const noexcept {
     std::uint64_t flags = FI_COMPLETION;
+    if (request.opcode != wire::Opcode::rdma_read && !is_atomic(request.opcode)) flags |= delivery_;
     if ((request.flags & wire::inlined) != 0) flags |= FI_INJECT;
     if ((request.flags & wire::fence) != 0) flags |= FI_FENCE;
     if (request.opcode == wire::Opcode::send_with_imm || request.opcode == wire::Opcode::rdma_write_with_imm) {
@@ -52,8 +55,6 @@ std::uint64_t flags_of(const wire::WorkRequest& request) noexcept {
     }
     return flags;
 }
-
-} // namespace
 
 wire::Completion completion_of(const Slot& slot) noexcept {
     wire::Completion completion;
