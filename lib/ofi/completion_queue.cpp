@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
@@ -27,12 +28,12 @@ wire::Completion completion_of(const Slot& slot, const fi_cq_data_entry& entry) 
 }
 
 wire::Completion failure_of(const Slot& slot, const fi_cq_err_entry& entry) {
+    const int code = std::abs(entry.err); // shm leaves the sign of its return values
     wire::Completion completion = completion_of(slot);
-    completion.status = status_of(entry.err);
+    completion.status = status_of(code);
     // We cancel nothing: libfabric does so to what is outstanding when its connection to the peer breaks.
-    if (entry.err == FI_ECANCELED && !slot.owner->is_failed())
-        completion.status = wire::CompletionStatus::retry_exceeded;
-    completion.cause = cause_of(entry.err, entry.prov_errno);
+    if (code == FI_ECANCELED && !slot.owner->is_failed()) completion.status = wire::CompletionStatus::retry_exceeded;
+    completion.cause = cause_of(code, std::abs(entry.prov_errno));
     return completion;
 }
 
@@ -83,6 +84,17 @@ void CompletionQueue::drain() {
     read(SIZE_MAX, [this](Slot& slot, const wire::Completion& completion) { ready_.push(slot, completion); });
 }
 
+/// shm moves RMA while it posts, and reports a failure there (the peer's process is gone) without the context. Its
+/// entries are in posting order, so what failed is the oldest that has no completion.
+Slot* CompletionQueue::slot_of(const fi_cq_err_entry& error) noexcept {
+    if (error.op_context != nullptr) return static_cast<Slot*>(error.op_context);
+    for (QueuePair* queue_pair : queue_pairs_) {
+        if (!queue_pair->moves_rma_while_posting()) continue;
+        if (Slot* slot = queue_pair->oldest_rma(); slot != nullptr) return slot;
+    }
+    return nullptr;
+}
+
 template <class Consume>
 void CompletionQueue::read(std::size_t limit, Consume consume) {
     std::array<fi_cq_data_entry, batch> entries;
@@ -91,9 +103,10 @@ void CompletionQueue::read(std::size_t limit, Consume consume) {
         if (count == -FI_EAVAIL) {
             fi_cq_err_entry error{};
             if (fi_cq_readerr(queue_.get(), &error, 0) != 1) return;
-            if (error.op_context == nullptr) continue;
-            Slot& slot = *static_cast<Slot*>(error.op_context);
-            consume(slot, failure_of(slot, error));
+            Slot* slot = slot_of(error);
+            if (slot == nullptr) continue;
+            slot->owner->finish(*slot);
+            consume(*slot, failure_of(*slot, error));
             --limit;
             continue;
         }
@@ -102,6 +115,7 @@ void CompletionQueue::read(std::size_t limit, Consume consume) {
             // Without a context: a peer's write with immediate data, offered only where it takes a receive.
             if (entry.op_context == nullptr) continue;
             Slot& slot = *static_cast<Slot*>(entry.op_context);
+            slot.owner->finish(slot);
             consume(slot, completion_of(slot, entry));
             --limit;
         }

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <rdma/fi_eq.h>
+
 #include "wire/completion_queue.hpp"
 
 #include "ofi/handle.hpp"
@@ -39,6 +41,8 @@ class CompletionQueue final : public wire::CompletionQueue {
     /// Takes what the provider has, at most `limit` entries, and gives each to `consume(Slot&, const Completion&)`.
     template <class Consume>
     void read(std::size_t limit, Consume consume);
+
+    [[nodiscard]] Slot* slot_of(const fi_cq_err_entry& error) noexcept;
 
     fid_fabric& fabric_;
     std::uint32_t capacity_;

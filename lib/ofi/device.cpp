@@ -46,8 +46,8 @@ wire::Capabilities capabilities_of(fid_domain& domain, const fi_info& info) {
 
 class Device final : public wire::Device {
   public:
-    Device(const std::string& name, Info info, SourceAddress source)
-        : info_(std::move(info)), source_(std::move(source)) {
+    Device(const std::string& name, Info info, SourceAddress source, std::chrono::nanoseconds peer_timeout)
+        : info_(std::move(info)), source_(std::move(source)), peer_timeout_(peer_timeout) {
         description_ = fmt::format("{} ({} on {})", name, info_->fabric_attr->prov_name, info_->domain_attr->name);
         fid_fabric* fabric = nullptr;
         check("fi_fabric", description_, fi_fabric(info_->fabric_attr, &fabric, nullptr));
@@ -74,7 +74,7 @@ class Device final : public wire::Device {
 
     std::unique_ptr<wire::QueuePair> create_queue_pair(const wire::QueuePairOptions& options) override {
         return std::make_unique<QueuePair>(*domain_, *info_, capabilities_, source_.advertise, ++last_queue_pair_,
-                                           options);
+                                           options, peer_timeout_);
     }
 
     std::unique_ptr<wire::MemoryRegion> register_memory(std::span<std::byte> memory, Access access) override {
@@ -87,6 +87,7 @@ class Device final : public wire::Device {
   private:
     Info info_;
     SourceAddress source_;
+    std::chrono::nanoseconds peer_timeout_;
     std::string description_;
     Handle<fid_fabric> fabric_;
     Handle<fid_domain> domain_;
@@ -111,7 +112,7 @@ std::unique_ptr<wire::Device> open_device(const DeviceInfo& device, const Settin
                     "`ip address` lists the addresses of this host; where peers see another one, give the local one to "
                     "the setting bind and theirs to advertise");
     }
-    return std::make_unique<Device>(device.name, std::move(info), std::move(source));
+    return std::make_unique<Device>(device.name, std::move(info), std::move(source), settings.duration("peer-timeout"));
 }
 
 } // namespace verbena::ofi

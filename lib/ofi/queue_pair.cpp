@@ -41,7 +41,8 @@ std::string text_of(fid_av& table, const void* address) {
 } // namespace
 
 QueuePair::QueuePair(fid_domain& domain, const fi_info& info, const wire::Capabilities& capabilities,
-                     const std::string& advertise, std::uint32_t number, const wire::QueuePairOptions& options)
+                     const std::string& advertise, std::uint32_t number, const wire::QueuePairOptions& options,
+                     std::chrono::nanoseconds peer_timeout)
     : capabilities_(capabilities),
       provider_(info.fabric_attr->prov_name),
       number_(number),
@@ -55,7 +56,8 @@ QueuePair::QueuePair(fid_domain& domain, const fi_info& info, const wire::Capabi
       descriptors_(iovs_.size()),
       inlined_(std::size_t{granted_.send_depth} * granted_.inline_bytes),
       receive_iovs_(granted_.receive_sges),
-      receive_descriptors_(granted_.receive_sges) {
+      receive_descriptors_(granted_.receive_sges),
+      peer_timeout_(peer_timeout) {
     fi_av_attr table_attr{};
     table_attr.type = info.domain_attr->av_type;
     fid_av* table = nullptr;

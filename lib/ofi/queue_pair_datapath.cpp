@@ -100,7 +100,7 @@ wire::PostResult QueuePair::post_send(std::span<const wire::WorkRequest> request
         }
         fill(*slot, request);
         Peer& peer = peer_of(*slot);
-        const ssize_t posted = peer.first_waiting == no_slot ? submit(*slot) : -FI_EAGAIN;
+        const ssize_t posted = peer.first_waiting == no_slot ? hand_over(*slot) : -FI_EAGAIN;
         if (posted == -FI_EAGAIN) {
             wait(*slot, peer);
         } else if (posted != 0) [[unlikely]] {
@@ -158,15 +158,54 @@ void QueuePair::post_waiting() {
     for (Peer& peer : peers_) {
         while (peer.first_waiting != no_slot) {
             Slot& slot = sends_[peer.first_waiting];
-            const std::uint32_t next = slot.next;
-            const ssize_t posted = submit(slot);
+            const ssize_t posted = hand_over(slot);
             if (posted == -FI_EAGAIN) break;
-            --waiting_;
-            peer.first_waiting = next;
-            slot.next = no_slot;
+            take_waiting(peer);
             if (posted != 0) complete_in_error(slot, static_cast<int>(-posted));
         }
+        if (!has_given_up(peer)) continue;
+        while (peer.first_waiting != no_slot) complete_in_error(take_waiting(peer), FI_ETIMEDOUT);
     }
+}
+
+/// Reads the clock only while requests wait and none is in hand. With some in hand libfabric is busy, or reports
+/// them when the connection breaks.
+bool QueuePair::has_given_up(Peer& peer) noexcept {
+    if (peer.first_waiting == no_slot || peer.submitted > 0) {
+        peer.silent_since = {};
+        return false;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (peer.silent_since == std::chrono::steady_clock::time_point{}) peer.silent_since = now;
+    return now - peer.silent_since >= peer_timeout_;
+}
+
+Slot& QueuePair::take_waiting(Peer& peer) noexcept {
+    Slot& slot = sends_[peer.first_waiting];
+    peer.first_waiting = slot.next;
+    slot.next = no_slot;
+    --waiting_;
+    return slot;
+}
+
+ssize_t QueuePair::hand_over(Slot& slot) noexcept {
+    const ssize_t posted = submit(slot);
+    if (posted == 0) {
+        slot.submitted = ++last_submitted_;
+        ++peer_of(slot).submitted;
+    }
+    return posted;
+}
+
+Slot* QueuePair::oldest_rma() noexcept {
+    Slot* oldest = nullptr;
+    for (Slot& slot : sends_.all()) {
+        const bool is_rma =
+            slot.kind == wire::CompletionKind::rdma_read || slot.kind == wire::CompletionKind::rdma_write;
+        if (slot.state != Slot::State::outstanding || slot.submitted == 0 || !is_rma) continue;
+        if (oldest == nullptr || slot.submitted < oldest->submitted) oldest = &slot;
+    }
+    return oldest;
 }
 
 void QueuePair::complete_in_error(Slot& slot, int code) noexcept {

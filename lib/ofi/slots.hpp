@@ -24,6 +24,7 @@ struct Slot {
     wire::WorkRequest request{}; ///< sends only; its `sges` are not kept, `iov_count` entries of the table's arrays are
     std::uint32_t index = 0;
     std::uint32_t iov_count = 0;
+    std::uint64_t submitted = 0;  ///< place among those that libfabric took from this queue pair; 0: not taken
     std::uint32_t next = no_slot; ///< in the free list, or among those that wait for the provider
     wire::CompletionKind kind = wire::CompletionKind::send;
     bool is_receive = false;
@@ -54,6 +55,7 @@ class SlotTable {
         Slot& slot = slots_[free_];
         free_ = slot.next;
         slot.next = no_slot;
+        slot.submitted = 0;
         slot.state = Slot::State::outstanding;
         return &slot;
     }

@@ -1,0 +1,151 @@
+/// Two processes, as in a job. Each case forks before it touches libfabric, and meson runs each in a process of its
+/// own.
+#include "catch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "two_processes.hpp"
+
+using namespace verbena;
+using namespace verbena::ofi;
+using wire::CompletionStatus;
+using wire::Opcode;
+
+namespace {
+
+/// Polls until `count` completions are there; false when the other process ends before.
+bool collect(End& end, std::size_t count, std::vector<wire::Completion>& seen, int socket) {
+    std::array<wire::Completion, 16> batch;
+    while (seen.size() < count) {
+        const std::size_t found = end.cq->poll(batch);
+        seen.insert(seen.end(), batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(found));
+        char byte = 0;
+        if (found == 0 && recv(socket, &byte, 1, MSG_DONTWAIT) == 0) return false;
+    }
+    return true;
+}
+
+/// Sends each message back until the socket says that the other end is done.
+int echo(End& end, int socket) {
+    for (std::uint64_t i = 0; i < 32; ++i) end.post_receive(i, 64 * i, 64);
+    std::array<wire::Completion, 16> batch;
+    char byte = 0;
+    while (recv(socket, &byte, 1, MSG_DONTWAIT) != 1) {
+        const std::size_t found = end.cq->poll(batch);
+        for (const wire::Completion& each : std::span(batch).first(found)) {
+            if (each.status != CompletionStatus::success) return 2;
+            if (!each.is_receive) {
+                if (end.post_receive(each.wr_id, 64 * each.wr_id, 64).accepted != 1) return 3;
+                continue;
+            }
+            if (end.post(Opcode::send_with_imm, each.wr_id, 64 * each.wr_id, each.byte_count, each.immediate + 1)
+                    .accepted != 1) {
+                return 4;
+            }
+        }
+    }
+    return 0;
+}
+
+std::string provider() {
+    const char* name = std::getenv("VERBENA_TEST_PROVIDER");
+    return name != nullptr ? name : "tcp";
+}
+
+} // namespace
+
+TEST_CASE("messages go to another process and come back in order", "[echo]") {
+    OtherProcess other(provider(), echo);
+    End end(provider());
+    end.meet(other.socket());
+    constexpr std::uint32_t messages = 1000;
+    for (std::uint32_t i = 0; i < messages; ++i) {
+        CAPTURE(i);
+        end.memory[0] = static_cast<std::byte>(i);
+        REQUIRE(end.post_receive(1, 2048, 64).accepted == 1);
+        REQUIRE(end.post(Opcode::send_with_imm, 2, 0, 8, i).accepted == 1);
+        std::vector<wire::Completion> seen;
+        REQUIRE(collect(end, 2, seen, other.socket()));
+        const wire::Completion& received = seen[seen[0].is_receive ? 0 : 1];
+        CHECK(received.has_immediate);
+        CHECK(received.immediate == i + 1);
+        CHECK(received.byte_count == 8);
+        CHECK(end.memory[2048] == static_cast<std::byte>(i));
+    }
+    REQUIRE(write(other.socket(), "x", 1) == 1);
+    CHECK(other.wait() == 0);
+}
+
+TEST_CASE("RDMA reaches memory of another process", "[rdma]") {
+    OtherProcess other(provider(), [](End& end, int socket) {
+        end.memory[100] = std::byte{42};
+        return echo(end, socket) + (end.memory[8] == std::byte{7} ? 0 : 10);
+    });
+    End end(provider());
+    end.meet(other.socket());
+    end.memory[8] = std::byte{7};
+    std::vector<wire::Completion> seen;
+    REQUIRE(end.post(Opcode::rdma_write, 1, 0, 64).accepted == 1);
+    REQUIRE(collect(end, 1, seen, other.socket()));
+    CHECK(seen[0].status == CompletionStatus::success);
+    REQUIRE(end.post(Opcode::rdma_read, 2, 0, 1024).accepted == 1);
+    REQUIRE(collect(end, 2, seen, other.socket()));
+    CHECK(seen[1].status == CompletionStatus::success);
+    CHECK(end.memory[8] == std::byte{7});
+    REQUIRE(write(other.socket(), "x", 1) == 1);
+    CHECK(other.wait() == 0);
+}
+
+/// shm copies into memory that outlives the peer, so its sends look well: see docs/libfabric.md.
+TEST_CASE("what is posted to a killed process ends with retry_exceeded, and fail() flushes the rest once", "[kill]") {
+    OtherProcess other(provider(), echo);
+    End end(provider());
+    end.meet(other.socket());
+    std::vector<wire::Completion> seen;
+    REQUIRE(end.post_receive(1, 2048, 64).accepted == 1);
+    REQUIRE(end.post(Opcode::send_with_imm, 2, 0, 8, 1).accepted == 1);
+    REQUIRE(collect(end, 2, seen, other.socket()));
+    other.kill();
+
+    seen.clear();
+    const bool sends_fail = provider() != "shm";
+    REQUIRE(end.post_receive(9, 2048, 64).accepted == 1);
+    REQUIRE(end.post(Opcode::rdma_read, 3, 0, 64).accepted == 1);
+    REQUIRE(end.post(Opcode::rdma_write, 4, 0, 64).accepted == 1);
+    if (sends_fail) REQUIRE(end.post(Opcode::send, 5, 0, 64).accepted == 1);
+    const std::size_t posted = sends_fail ? 3 : 2;
+    std::array<wire::Completion, 16> batch;
+    while (seen.size() < posted) {
+        const std::size_t found = end.cq->poll(batch);
+        seen.insert(seen.end(), batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(found));
+    }
+    std::ranges::sort(seen, {}, &wire::Completion::wr_id); // libfabric cancels in no stated order
+    for (std::size_t i = 0; i < posted; ++i) {
+        CHECK(seen[i].wr_id == 3 + i);
+        CHECK(seen[i].status == CompletionStatus::retry_exceeded);
+        CHECK(seen[i].cause.origin == Origin::libfabric);
+    }
+    end.qp->fail();
+    REQUIRE(end.cq->poll(batch) == 1);
+    CHECK(batch[0].wr_id == 9);
+    CHECK(batch[0].status == CompletionStatus::flushed);
+    CHECK(end.cq->poll(batch) == 0);
+    CHECK(end.post(Opcode::send, 6, 0, 8).refusal == wire::Refusal::queue_broken);
+}
+
+TEST_CASE("200 devices opened and closed leave no file descriptor behind", "[leak]") {
+    const auto descriptors = [] {
+        std::size_t count = 0;
+        for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+        return count;
+    };
+    { End first(provider()); } // what libfabric opens once for the process
+    const std::size_t before = descriptors();
+    for (int i = 0; i < 200; ++i) {
+        End end(provider());
+        end.post_receive(1, 0, 64);
+    }
+    CHECK(descriptors() == before);
+}
