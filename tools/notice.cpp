@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace verbena::tools {
 namespace {
@@ -61,8 +60,8 @@ void report(const Error& error) {
 }
 
 void progress(std::string_view state) {
-    static const bool is_terminal = isatty(STDERR_FILENO) != 0;
-    if (!is_terminal || (state.empty() && !has_progress_line)) return;
+    static const bool shown = is_terminal(stderr);
+    if (!shown || (state.empty() && !has_progress_line)) return;
     fmt::print(stderr, "\r\033[K{}", state);
     std::fflush(stderr);
     has_progress_line = !state.empty();

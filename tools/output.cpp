@@ -52,9 +52,14 @@ std::string sentence(std::string_view text_template, const Record& record) {
     return text;
 }
 
+bool is_terminal(std::FILE* file) {
+    const char* kind = std::getenv("TERM");
+    return isatty(fileno(file)) != 0 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
 bool is_colored(Color color, std::FILE* file) {
     if (color != Color::automatic) return color == Color::always;
-    return isatty(fileno(file)) != 0 && std::getenv("NO_COLOR") == nullptr;
+    return is_terminal(file) && std::getenv("NO_COLOR") == nullptr;
 }
 
 Output::Output(std::string command, bool json, Color color, std::FILE* out)

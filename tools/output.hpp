@@ -68,6 +68,8 @@ class Output {
     std::vector<std::string> columns_;
 };
 
+/// A terminal that can take a line back and change colour.
+[[nodiscard]] bool is_terminal(std::FILE* file);
 /// Whether to colour what goes to `file`: a terminal, and NO_COLOR not set, unless told.
 [[nodiscard]] bool is_colored(Color color, std::FILE* file);
 

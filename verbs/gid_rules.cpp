@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <verbena/settings.hpp>
 
@@ -123,6 +124,26 @@ class PortChoice {
     std::vector<Rejection>& rejected_;
 };
 
+bool lies_behind(const DeviceInfo& device, std::string_view netdev) {
+    return std::any_of(device.ports.begin(), device.ports.end(), [&](const PortInfo& port) {
+        return std::any_of(port.gids.begin(), port.gids.end(),
+                           [&](const GidInfo& gid) { return gid.netdev == netdev; });
+    });
+}
+
+/// "eth0, eth1": the network interfaces in front of a device.
+std::string interfaces_of(const DeviceInfo& device) {
+    std::vector<std::string_view> names;
+    for (const PortInfo& port : device.ports) {
+        for (const GidInfo& gid : port.gids) {
+            if (!gid.netdev.empty() && std::find(names.begin(), names.end(), gid.netdev) == names.end()) {
+                names.push_back(gid.netdev);
+            }
+        }
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
 /// One device: a candidate for each usable port, a rejection for everything else.
 void consider(const DeviceInfo& device, const Settings& settings, std::vector<Selection>& out,
               std::vector<Rejection>& rejected) {
@@ -222,15 +243,19 @@ std::vector<Selection> candidates(std::span<const DeviceInfo> devices, const Set
     std::string known;
     bool seen = false;
     for (const DeviceInfo& device : devices) {
-        known += (known.empty() ? "" : ", ") + device.name;
-        if (!wanted.empty() && wanted != device.name) continue;
+        const std::string netdevs = interfaces_of(device);
+        known += fmt::format("{}{}{}{}{}", known.empty() ? "" : ", ", device.name, netdevs.empty() ? "" : " (", netdevs,
+                             netdevs.empty() ? "" : ")");
+        if (!wanted.empty() && wanted != device.name && !lies_behind(device, wanted)) continue;
         seen = true;
         consider(device, settings, result, rejected);
     }
     if (!wanted.empty() && !seen) {
-        rejected.push_back({fmt::format("device {}", wanted), known.empty()
-                                                                  ? "there are no RDMA devices at all"
-                                                                  : "there is no such device; there are " + known});
+        rejected.push_back(
+            {fmt::format("device {}", wanted),
+             known.empty()
+                 ? "there are no RDMA devices at all"
+                 : "no RDMA device is called so or lies behind a network interface of that name; there are " + known});
     }
     std::stable_sort(result.begin(), result.end(), Order{devices});
     return result;

@@ -21,8 +21,8 @@ constexpr auto sleep_between_polls = std::chrono::microseconds(50);
 /// About 80 us: longer than a message takes, shorter than a scheduler's slice.
 constexpr std::uint64_t default_spin_polls = 2000;
 
-/// A rank that spins while the rank it waits for has no core to run on wastes the whole spin every time. A machine of one
-/// core has no other core for the other end, wherever that is (a guest, a container).
+/// A rank that spins while the rank it waits for has no core to run on wastes the whole spin every time. A machine of
+/// one core has no other core for the other end, wherever that is (a guest, a container).
 std::uint64_t spin_polls(const Settings& settings) {
     if (settings.is_set("spin-polls")) return static_cast<std::uint64_t>(settings.number("spin-polls"));
     cpu_set_t cores;

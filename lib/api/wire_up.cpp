@@ -43,8 +43,16 @@ std::vector<std::string> meet(RuntimeCore& core, const char* name, Deadline dead
         if (own_error) throw *own_error;
         return {own.substr(1)};
     }
+    if (own_error) {
+        // Those who are here learn it now. Those who are not are not waited for.
+        try {
+            (void)core.store->exchange(name, own, RuntimeCore::Clock::now() + std::chrono::milliseconds(200));
+        } catch (const Error&) {
+            // What stopped us is what the caller must hear.
+        }
+        throw *own_error;
+    }
     std::vector<std::string> values = core.store->exchange(name, own, deadline);
-    if (own_error) throw *own_error;
     for (std::size_t rank = 0; rank < values.size(); ++rank) {
         if (values[rank].starts_with('-')) {
             throw Error(ErrorCode::refused,
@@ -78,7 +86,13 @@ void choose_advertised_address(RuntimeCore& core) {
 
 /// First the hosts, since the rule for devices depends on them; then what each rank could use.
 void agree(RuntimeCore& core, Deadline deadline) {
-    const auto hosts = meet(core, "hosts", deadline, [] {
+    const Inventory inventory = take_inventory();
+    core.settings.set("size", std::to_string(core.job.size), Source::launcher, "the job");
+    const auto hosts = meet(core, "hosts", deadline, [&] {
+        // Nothing usable, wherever the others may be: that is said before anybody is waited for.
+        Settings hopeful = core.settings;
+        hopeful.set("local-size", std::to_string(core.job.size));
+        (void)find_candidates(inventory, hopeful);
         return json{{"version", VERBENA_VERSION}, {"host", host_identity()}}.dump();
     });
     std::uint32_t here = 0;
@@ -93,13 +107,12 @@ void agree(RuntimeCore& core, Deadline deadline) {
         }
         if (told["host"] == own_host) ++here;
     }
-    core.settings.set("size", std::to_string(core.job.size), Source::launcher, "the job");
     core.settings.set("local-size", std::to_string(here), Source::launcher, "ranks that share this host's memory");
 
     Candidates candidates;
     const auto transports = meet(core, "candidates", deadline, [&] {
         if (here < core.job.size) choose_advertised_address(core);
-        candidates = find_candidates(take_inventory(), core.settings);
+        candidates = find_candidates(inventory, core.settings);
         json names = json::array();
         for (const Selection& selection : candidates.selections) names.push_back(transport_of(selection));
         return names.dump();

@@ -50,7 +50,7 @@ constexpr std::array rows = {
         "a host that answers nothing for so long is lost"},
     Row{"wire", Form::text, "auto", "", 0, 0, "backend: auto, verbs, ofi"},
     Row{"device", Form::text, "", "", 0, 0,
-        "device name (rxe1, mlx5_0), or libfabric provider (tcp, shm); empty: by rule"},
+        "device (rxe1, mlx5_0) or its network interface (eth0), or libfabric provider (tcp, shm); empty: by rule"},
     Row{"port", Form::number, "", "", 1, 255, "port of the device; empty: the first ACTIVE one"},
     Row{"gid-index", Form::number, "", "", 0, 65535, "entry of the port's GID table; empty: by rule"},
     Row{"mtu", Form::bytes, "4096", "bytes", 256, 4096, "upper bound on the path MTU"},

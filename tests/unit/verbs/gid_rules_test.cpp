@@ -184,11 +184,21 @@ TEST_CASE("an unknown device or port lists those there are") {
                                           device_with("rxe2", port_with(usual_gids()))};
     const Choice device = choose(devices, {{"device", "rxe7"}});
     CHECK(device.candidates.empty());
-    CHECK(device.rejects("device rxe7", "there are rxe1, rxe2"));
+    CHECK(device.rejects("device rxe7", "there are rxe1 ("));
     const Choice port = choose(devices, {{"device", "rxe1"}, {"port", "2"}});
     CHECK(port.candidates.empty());
     CHECK(port.rejects("rxe1 port 2", "it has 1"));
     CHECK(choose({}, {{"device", "rxe7"}}).rejects("device rxe7", "no RDMA devices at all"));
+}
+
+TEST_CASE("P20: a network interface stands for the device behind it, and one without says which devices there are") {
+    const auto gids = usual_gids();
+    const std::vector<DeviceInfo> devices{device_with("rxe1", port_with(gids))};
+    const std::string& netdev = gids.back().netdev;
+    CHECK(choose(devices, {{"device", netdev.c_str()}}).candidates.size() == 1);
+    const Choice plain = choose(devices, {{"device", "eth9"}});
+    CHECK(plain.candidates.empty());
+    CHECK(plain.rejects("device eth9", "lies behind a network interface of that name; there are rxe1 (" + netdev));
 }
 
 TEST_CASE("P64: a broken device is passed over with its problem, and hides no other") {
