@@ -24,9 +24,9 @@ msg::OperationId Collectives::all_reduce(const void* input, void* output, std::s
     call.type = type;
     call.op = op;
     const std::size_t bytes = count * size_of(type);
-    const Algorithm& chosen =
-        algorithm.empty() ? cheapest_all_reduce(engine_.size(), bytes) : all_reduce_named(algorithm);
-    return start(call, plans_.all_reduce(chosen, count, segment_bytes(engine_.size(), bytes) / size_of(type)));
+    const Algorithm* chosen =
+        algorithm.empty() ? &cheapest_all_reduce(engine_.size(), bytes) : &all_reduce_named(algorithm);
+    return start(call, plans_.all_reduce(*chosen, count, segment_bytes(engine_.size(), bytes) / size_of(type)));
 }
 
 msg::OperationId Collectives::barrier() {

@@ -1,5 +1,6 @@
 #include "ofi/address.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -17,13 +18,13 @@ wire::Address pack_address(const EndpointAddress& address) {
         throw Error(ErrorCode::exhausted, fmt::format("the address of a {} endpoint takes {} bytes, {} is the limit",
                                                       address.provider, size, wire::max_address_bytes));
     }
-    wire::Address packed;
-    packed.reserve(size);
-    packed.push_back(static_cast<std::byte>(address.provider.size()));
-    for (const char letter : address.provider) packed.push_back(static_cast<std::byte>(letter));
-    packed.push_back(static_cast<std::byte>(address.bytes.size()));
-    packed.push_back(static_cast<std::byte>(address.bytes.size() >> 8));
-    packed.insert(packed.end(), address.bytes.begin(), address.bytes.end());
+    wire::Address packed(size);
+    auto at = packed.begin();
+    *at++ = static_cast<std::byte>(address.provider.size());
+    for (const char letter : address.provider) *at++ = static_cast<std::byte>(letter);
+    *at++ = static_cast<std::byte>(address.bytes.size());
+    *at++ = static_cast<std::byte>(address.bytes.size() >> 8);
+    std::copy(address.bytes.begin(), address.bytes.end(), at);
     return packed;
 }
 
@@ -63,7 +64,7 @@ std::vector<std::byte> readdressed(std::span<const std::byte> bytes, const std::
             reinterpret_cast<const sockaddr_in6*>(list->ai_addr)->sin6_addr;
     }
     const auto* first = reinterpret_cast<const std::byte*>(&address);
-    return {first, first + bytes.size()};
+    return {first, first + std::min(bytes.size(), sizeof(address))};
 }
 
 } // namespace verbena::ofi
