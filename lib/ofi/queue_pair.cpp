@@ -14,6 +14,10 @@
 namespace verbena::ofi {
 namespace {
 
+constexpr const char* foreign_address_advice =
+    "no interface of this host has that address: give a local one (or 0.0.0.0) to the setting bind, and the one that "
+    "peers see to advertise";
+
 std::uint32_t least(std::uint32_t asked, std::size_t offered) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(asked, offered));
 }
@@ -66,7 +70,12 @@ QueuePair::QueuePair(fid_domain& domain, const fi_info& info, const wire::Capabi
 
     Info own_info(fi_dupinfo(&info));
     fid_ep* endpoint = nullptr;
-    ofi::check("fi_endpoint", provider_, fi_endpoint(&domain, own_info.get(), &endpoint, nullptr));
+    if (const int result = fi_endpoint(&domain, own_info.get(), &endpoint, nullptr); result != 0) {
+        throw_error("fi_endpoint",
+                    info.src_addr == nullptr ? provider_
+                                             : fmt::format("{} at {}", provider_, text_of(*table, info.src_addr)),
+                    result, result == -FI_EADDRNOTAVAIL ? foreign_address_advice : "");
+    }
     endpoint_.reset(endpoint);
     ofi::check("fi_ep_bind (address vector)", provider_, fi_ep_bind(endpoint, &table->fid, 0));
     if (&send_cq_ == &receive_cq_) {
