@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 
 #include "two_processes.hpp"
@@ -127,12 +128,20 @@ TEST_CASE("what is posted to a killed process ends with retry_exceeded, and fail
         CHECK(seen[i].status == CompletionStatus::retry_exceeded);
         CHECK(seen[i].cause.origin == Origin::libfabric);
     }
+    if (sends_fail) { // libfabric, which knows now, tries to connect for as long as it is asked
+        REQUIRE(end.post(Opcode::send, 6, 0, 64).accepted == 1);
+        while (end.cq->poll(std::span(batch).first(1)) == 0) {
+        }
+        CHECK(batch[0].wr_id == 6);
+        CHECK(batch[0].status == CompletionStatus::retry_exceeded);
+        CHECK(batch[0].cause.code == ETIMEDOUT);
+    }
     end.qp->fail();
     REQUIRE(end.cq->poll(batch) == 1);
     CHECK(batch[0].wr_id == 9);
     CHECK(batch[0].status == CompletionStatus::flushed);
     CHECK(end.cq->poll(batch) == 0);
-    CHECK(end.post(Opcode::send, 6, 0, 8).refusal == wire::Refusal::queue_broken);
+    CHECK(end.post(Opcode::send, 7, 0, 8).refusal == wire::Refusal::queue_broken);
 }
 
 TEST_CASE("200 devices opened and closed leave no file descriptor behind", "[leak]") {
