@@ -84,7 +84,12 @@ void Engine::Impl::deliver(std::uint32_t index, const Header& header, std::span<
     OperationState& state = operations[index];
     const std::size_t bytes = std::min<std::size_t>(payload.size(), state.length);
     if (state.space != nullptr) {
-        if (bytes > 0) state.space->copy(state.user_buffer, payload.data(), bytes);
+        if (bytes > 0) {
+            std::byte* stage = staging.acquire(bytes);
+            std::memcpy(stage, payload.data(), bytes);
+            state.space->copy(state.user_buffer, stage, bytes);
+            staging.release(stage, bytes);
+        }
         state.space = nullptr;
     } else if (bytes > 0) {
         std::memcpy(state.buffer, payload.data(), bytes);

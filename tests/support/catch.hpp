@@ -4,21 +4,29 @@
 
 #if VERBENA_CATCH2_MAJOR >= 3
 #include <catch2/catch_all.hpp>
-using Catch::Approx;
 #define VERBENA_CONTAINS(text) Catch::Matchers::ContainsSubstring(text)
-#define VERBENA_SKIP(reason) SKIP(reason)
+#define VERBENA_LEAVE_SKIPPED(reason) SKIP(reason)
 #else
 #include <catch2/catch.hpp>
 #define VERBENA_CONTAINS(text) Catch::Matchers::Contains(text)
+#define VERBENA_LEAVE_SKIPPED(reason) return
+#endif
+
+#include <sstream>
+#include <string>
 
 namespace verbena::testing {
-void note_skip(); ///< main counts: a program whose every case was skipped is a skip, not a pass
-}
-/// Leaves the test case (a function of type void) with the reason printed.
+
+/// Prints the reason and has main count the case as skipped.
+void note_skip(const std::string& reason);
+
+} // namespace verbena::testing
+
+/// Leaves the test case (a function of type void) as skipped. `reason` may be streamed: "needs " << what.
 #define VERBENA_SKIP(reason)                                                                                           \
     do {                                                                                                               \
-        verbena::testing::note_skip();                                                                                 \
-        WARN("skipped: " << reason);                                                                                   \
-        return;                                                                                                        \
+        std::ostringstream verbena_skip_text;                                                                          \
+        verbena_skip_text << reason;                                                                                   \
+        verbena::testing::note_skip(verbena_skip_text.str());                                                          \
+        VERBENA_LEAVE_SKIPPED(verbena_skip_text.str());                                                                \
     } while (false)
-#endif
