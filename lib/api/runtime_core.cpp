@@ -113,6 +113,7 @@ void RuntimeCore::close() noexcept {
     } catch (const std::exception&) {
         // A rank that cannot say goodbye leaves all the same: what was on its way is reported by the others.
     }
+    if (store) store->call_while_waiting({});
     world.reset();
     engine.reset();
     device.reset();

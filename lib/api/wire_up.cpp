@@ -188,6 +188,8 @@ void wire_up(RuntimeCore& core) {
     agree(core, deadline);
     connect_all(core, deadline);
     constexpr msg::Context world_context = 1; // 0 is the user's own messages
+    // From here on a rank that waits at the store must go on serving its peers: they may wait for its messages.
+    if (core.store) core.store->call_while_waiting([engine = core.engine.get()] { engine->progress(); });
     core.world = std::make_unique<coll::Collectives>(*core.engine, world_context);
 }
 

@@ -1,7 +1,9 @@
 #include "boot/store_client.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -20,7 +22,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto grace = 1s; ///< to learn who is missing, or that our goodbye has arrived
+constexpr auto grace = 1s;          ///< to learn who is missing, or that our goodbye has arrived
+constexpr auto between_steps = 1ms; ///< of whoever has work to do while we wait
 constexpr std::size_t read_bytes = 64 << 10;
 
 void check_lengths(std::string_view what, std::string_view name, std::string_view value) {
@@ -110,6 +113,8 @@ class StoreClient::Impl {
         }
     }
 
+    void call_while_waiting(std::function<void()> step) { while_waiting_ = std::move(step); }
+
     [[nodiscard]] int fd() const noexcept { return connection_.fd.get(); }
 
   private:
@@ -127,7 +132,14 @@ class StoreClient::Impl {
             receive();
             if (is_done()) return true;
             check_connected(what);
-            if (!wait_for(fd(), POLLIN, deadline)) return false;
+            if (!while_waiting_) {
+                if (!wait_for(fd(), POLLIN, deadline)) return false;
+                continue;
+            }
+            while_waiting_();
+            const Deadline now = std::chrono::steady_clock::now();
+            if (now >= deadline) return false;
+            (void)wait_for(fd(), POLLIN, std::min(deadline, now + between_steps));
         }
     }
 
@@ -248,6 +260,7 @@ class StoreClient::Impl {
     bool is_open_ = true;
     bool has_closed_ = false; ///< the store said so
     std::vector<Lost> lost_;
+    std::function<void()> while_waiting_;
     std::vector<Lost> unreported_; ///< by poll_lost()
     std::uint64_t request_ = 0;    ///< of the latest get; answers to earlier ones are dropped
     std::optional<std::string> value_;
@@ -271,6 +284,7 @@ void StoreClient::barrier(std::string_view name, Deadline deadline) {
     [[maybe_unused]] const auto nothing = impl_->exchange(name, {}, deadline);
 }
 
+void StoreClient::call_while_waiting(std::function<void()> step) { impl_->call_while_waiting(std::move(step)); }
 std::vector<Lost> StoreClient::poll_lost() { return impl_->poll_lost(); }
 
 void StoreClient::leave() noexcept {

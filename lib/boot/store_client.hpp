@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,10 @@ class StoreClient {
     [[nodiscard]] std::vector<std::string> exchange(std::string_view name, std::string_view value, Deadline deadline);
     /// Waits until every rank has called it; its names are those of exchange.
     void barrier(std::string_view name, Deadline deadline);
+
+    /// Calls `step` every millisecond or so while any call of this client waits, so that a rank goes on moving its
+    /// messages. An empty one ends that.
+    void call_while_waiting(std::function<void()> step);
 
     /// Ranks lost since the last call. Never waits: one recv().
     [[nodiscard]] std::vector<Lost> poll_lost();

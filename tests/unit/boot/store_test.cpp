@@ -14,6 +14,19 @@ using namespace verbena;
 using namespace verbena::boot;
 using namespace verbena::boot::test;
 
+TEST_CASE("a client that waits calls the step it was given, and stops when told") {
+    const boot::StoreServer server({.secret = "s", .size = 2});
+    boot::StoreClient client({.host = "127.0.0.1", .port = server.port(), .secret = "s", .rank = 0, .size = 2});
+    int steps = 0;
+    client.call_while_waiting([&] { ++steps; });
+    CHECK_THROWS_AS(client.barrier("b", std::chrono::steady_clock::now() + std::chrono::milliseconds(50)), Error);
+    CHECK(steps > 1);
+    const int before = steps;
+    client.call_while_waiting({});
+    CHECK_THROWS_AS(client.barrier("b", std::chrono::steady_clock::now() + std::chrono::milliseconds(5)), Error);
+    CHECK(steps == before);
+}
+
 TEST_CASE("every rank of an exchange gets every rank's value by rank") {
     const Store store(GENERATE(1u, 2u, 7u));
     const auto results = run_ranks(store, [](StoreClient& client, std::uint32_t rank) {
