@@ -11,7 +11,7 @@ namespace {
 
 constexpr int api_version = FI_VERSION(1, 17);
 
-/// What "tcp" stands for, best first. The figures behind the order are in docs/libfabric.md.
+/// What "tcp" stands for, best first. The figures behind the order are in docs/providers-libfabric.md.
 constexpr std::array<std::string_view, 3> tcp_providers = {"net;ofi_rxm", "tcp;ofi_rxm", "net"};
 
 /// FI_MR_ENDPOINT is left out: a region would have to name the one queue pair that it serves.

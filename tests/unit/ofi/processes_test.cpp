@@ -99,7 +99,7 @@ TEST_CASE("RDMA reaches memory of another process", "[rdma]") {
     CHECK(other.wait() == 0);
 }
 
-/// shm copies into memory that outlives the peer, so its sends look well: see docs/libfabric.md.
+/// shm copies into memory that outlives the peer, so its sends look well: see docs/providers-libfabric.md.
 TEST_CASE("what is posted to a killed process ends with retry_exceeded, and fail() flushes the rest once", "[kill]") {
     OtherProcess other(provider(), echo);
     End end(provider());
