@@ -18,7 +18,7 @@ using Tag = std::uint64_t;
 /// The channel beneath an endpoint, both ends, for diagnosis. A snapshot.
 struct ChannelInfo {
     std::uint32_t rank = 0;
-    std::string state;         ///< queue-pair state "RTS", "ERR"; "connected" where the backend has no queue pairs
+    std::string state;         ///< queue-pair state "RTS", "ERR"; "ready" where the backend has none
     std::string local_address; ///< "rxe1 port 1 GID 1 ::ffff:10.9.0.1 (RoCE v2) qp 0x11"
     std::string remote_address;
     unsigned local_mtu_bytes = 0; ///< active MTU of this end; 0 where there is none
@@ -33,6 +33,7 @@ struct ChannelInfo {
     std::uint64_t messages_sent = 0;
     std::uint64_t messages_received = 0;
     std::uint64_t divergences = 0; ///< refusals of the provider that the ledger did not foresee
+    std::uint64_t violations = 0;  ///< messages of no rank of this job that reached this rank's shared queue pair
     std::string failure;           ///< the first root cause; empty while healthy
 };
 

@@ -34,9 +34,13 @@ class [[nodiscard]] VERBENA_API Operation {
     /// How it ended; code would_block while it has not.
     [[nodiscard]] Status status() const noexcept;
 
+    /// One that has ended already.
+    explicit Operation(const Status& status) noexcept : status_(status) {}
     Operation(detail::RuntimeCore* core, std::uint32_t index, std::uint32_t generation) noexcept;
 
   private:
+    void let_go() noexcept;
+
     detail::RuntimeCore* core_ = nullptr;
     std::uint32_t index_ = 0;
     std::uint32_t generation_ = 0;

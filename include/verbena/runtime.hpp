@@ -53,7 +53,8 @@ class VERBENA_API Runtime {
     /// One step: polls the device, moves what can move. Returns the number of events handled.
     std::size_t progress();
 
-    /// Leaves the job: waits at most `limit` for sends on their way, then releases everything. Idempotent.
+    /// Leaves the job: waits at most the setting `close-timeout` for the others and for sends on their way, then
+    /// releases everything. Calls after it start nothing: operations end with cancelled, the rest throws. Idempotent.
     void close() noexcept;
 
   private:

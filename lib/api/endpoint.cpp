@@ -10,20 +10,17 @@ constexpr msg::Context user_context = 0;
 } // namespace
 
 Operation Endpoint::send(std::span<const std::byte> message, Tag tag) {
-    const msg::OperationId id = core_->engine->send(rank_, user_context, tag, message);
-    return {core_, id.index, id.generation};
+    return core_->operation([&](msg::Engine& engine) { return engine.send(rank_, user_context, tag, message); });
 }
 
 Operation Endpoint::receive(std::span<std::byte> buffer, Tag tag) {
-    const msg::OperationId id = core_->engine->receive(rank_, user_context, tag, buffer);
-    return {core_, id.index, id.generation};
+    return core_->operation([&](msg::Engine& engine) { return engine.receive(rank_, user_context, tag, buffer); });
 }
 
 Operation Endpoint::flush() {
-    const msg::OperationId id = core_->engine->flush(rank_);
-    return {core_, id.index, id.generation};
+    return core_->operation([&](msg::Engine& engine) { return engine.flush(rank_); });
 }
 
-ChannelInfo Endpoint::describe() const { return core_->engine->describe(rank_); }
+ChannelInfo Endpoint::describe() const { return core_->engine ? core_->engine->describe(rank_) : ChannelInfo{}; }
 
 } // namespace verbena

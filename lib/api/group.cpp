@@ -10,13 +10,12 @@ std::uint32_t Group::size() const noexcept { return core_->job.size; }
 
 Operation Group::all_reduce(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
                             std::string_view algorithm) {
-    const msg::OperationId id = core_->world->all_reduce(input, output, count, type, op, algorithm);
-    return {core_, id.index, id.generation};
+    return core_->operation(
+        [&](msg::Engine&) { return core_->world->all_reduce(input, output, count, type, op, algorithm); });
 }
 
 Operation Group::barrier() {
-    const msg::OperationId id = core_->world->barrier();
-    return {core_, id.index, id.generation};
+    return core_->operation([&](msg::Engine&) { return core_->world->barrier(); });
 }
 
 AlgorithmChoice Group::explain_all_reduce(std::size_t count, DataType type) const {

@@ -17,7 +17,7 @@ Operation::Operation(Operation&& other) noexcept
 
 Operation& Operation::operator=(Operation&& other) noexcept {
     if (this == &other) return *this;
-    if (core_ != nullptr) core_->engine->release({index_, generation_});
+    let_go();
     core_ = std::exchange(other.core_, nullptr);
     index_ = other.index_;
     generation_ = other.generation_;
@@ -25,7 +25,9 @@ Operation& Operation::operator=(Operation&& other) noexcept {
     return *this;
 }
 
-Operation::~Operation() {
+Operation::~Operation() { let_go(); }
+
+void Operation::let_go() noexcept {
     // After Runtime::close() the engine, and every operation with it, is gone.
     if (core_ != nullptr && core_->engine) core_->engine->release({index_, generation_});
 }
@@ -48,7 +50,7 @@ bool Operation::test() {
 
 Status Operation::wait() {
     if (core_ == nullptr) return status_;
-    return wait_for(core_->settings.duration("operation-timeout"));
+    return wait_for(core_->operation_timeout);
 }
 
 Status Operation::wait_for(std::chrono::nanoseconds limit) {

@@ -34,7 +34,7 @@ MemoryRegion Runtime::register_memory(std::span<std::byte> memory, Access access
     auto impl = std::make_unique<MemoryRegion::Impl>();
     impl->spaces = core_->spaces;
     impl->device = core_->device;
-    impl->registration = core_->engine->register_memory(memory, access);
+    impl->registration = core_->open_engine().register_memory(memory, access);
     impl->bytes = memory;
     impl->kind = core_->spaces->classify(memory.data()).kind;
     impl->access = access;
@@ -43,6 +43,7 @@ MemoryRegion Runtime::register_memory(std::span<std::byte> memory, Access access
 
 MemoryRegion Runtime::allocate(std::size_t bytes, MemoryKind kind, int gpu, Access access) {
     if (bytes == 0) throw Error(ErrorCode::invalid_argument, "cannot allocate a region of 0 bytes");
+    msg::Engine& engine = core_->open_engine();
     auto impl = std::make_unique<MemoryRegion::Impl>();
     impl->spaces = core_->spaces;
     impl->device = core_->device;
@@ -51,7 +52,7 @@ MemoryRegion Runtime::allocate(std::size_t bytes, MemoryKind kind, int gpu, Acce
     mem::Space& space = core_->spaces->space(kind);
     impl->bytes = {space.allocate(bytes, gpu), bytes};
     impl->owner = &space;
-    impl->registration = core_->engine->register_memory(impl->bytes, access);
+    impl->registration = engine.register_memory(impl->bytes, access);
     return MemoryRegion(std::move(impl));
 }
 
@@ -63,8 +64,10 @@ void Runtime::copy(void* destination, const void* source, std::size_t bytes) {
     for (const auto* found : {&target, &origin}) {
         if (!found->problem.empty()) throw Error(ErrorCode::invalid_argument, found->problem);
     }
-    // A space copies between its own kind and host memory, so the one that is not host memory does it.
-    core_->spaces->space(target.kind != MemoryKind::host ? target.kind : origin.kind).copy(to, from, bytes);
+    // A space copies between its own kind and any that the CPU can touch, so the one that it cannot touch does it.
+    mem::Space& to_space = core_->spaces->space(target.kind);
+    mem::Space& from_space = core_->spaces->space(origin.kind);
+    (to_space.is_host_accessible() ? from_space : to_space).copy(to, from, bytes);
 }
 
 std::vector<std::string> Runtime::exchange(std::string_view value) {

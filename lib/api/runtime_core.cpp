@@ -9,7 +9,8 @@
 namespace verbena::detail {
 namespace {
 
-/// An idle rank looks at the clock once in so many steps, and at the store (one system call) no more often than this.
+/// A rank looks at the clock once in so many steps, busy or idle (others' traffic must hide neither a deadline nor a
+/// lost rank), and at the store, which is one system call, no more often than this.
 constexpr std::uint64_t steps_between_clock_readings = 64;
 constexpr auto between_looks_at_the_store = std::chrono::milliseconds(1);
 
@@ -36,6 +37,7 @@ std::uint64_t spin_polls(const Settings& settings) {
 RuntimeCore::RuntimeCore(const Settings& wanted)
     : settings(wanted),
       job(boot::job_from(settings)),
+      operation_timeout(settings.duration("operation-timeout")),
       spaces(std::make_shared<mem::Spaces>(settings.text("gpu"))),
       spin_polls_(default_spin_polls) {
     wire_up(*this);
@@ -44,13 +46,15 @@ RuntimeCore::RuntimeCore(const Settings& wanted)
 
 RuntimeCore::~RuntimeCore() { close(); }
 
+msg::Engine& RuntimeCore::open_engine() const {
+    if (!engine) throw Error(ErrorCode::cancelled, "this runtime was closed");
+    return *engine;
+}
+
 std::size_t RuntimeCore::progress() {
+    if (!engine) return 0; // closed
     const std::size_t handled = engine->progress();
-    if (handled > 0) {
-        idle_steps_ = 0;
-    } else if (++idle_steps_ % steps_between_clock_readings == 0) {
-        look_for_lost_ranks();
-    }
+    if (++steps_ % steps_between_clock_readings == 0) look_for_lost_ranks();
     return handled;
 }
 
@@ -73,14 +77,11 @@ void RuntimeCore::look_for_lost_ranks() {
 
 bool RuntimeCore::wait(msg::OperationId id, Clock::time_point deadline) {
     std::uint64_t empty_polls = 0;
-    while (!engine->is_complete(id)) {
-        if (progress() > 0) {
-            empty_polls = 0;
-            continue;
-        }
-        if (++empty_polls % steps_between_clock_readings == 0 && Clock::now() >= deadline)
-            return engine->is_complete(id);
-        if (empty_polls < spin_polls_) continue;
+    for (std::uint64_t steps = 1; !engine->is_complete(id); ++steps) {
+        const bool moved = progress() > 0;
+        empty_polls = moved ? 0 : empty_polls + 1;
+        if (steps % steps_between_clock_readings == 0 && Clock::now() >= deadline) return engine->is_complete(id);
+        if (moved || empty_polls < spin_polls_) continue;
         if (empty_polls < spin_polls_ + yields_before_sleep) {
             ::sched_yield();
         } else {

@@ -10,6 +10,7 @@
 
 #include <verbena/device.hpp>
 #include <verbena/error.hpp>
+#include <verbena/operation.hpp>
 #include <verbena/settings.hpp>
 
 #include "boot/job.hpp"
@@ -34,10 +35,24 @@ struct RuntimeCore {
     bool wait(msg::OperationId id, Clock::time_point deadline);
     void close() noexcept;
 
+    /// An Operation for what `start` begins; after close() one that was cancelled.
+    template <class Start>
+    Operation operation(Start&& start) {
+        if (!engine) {
+            Status closed;
+            closed.code = ErrorCode::cancelled;
+            return Operation(closed);
+        }
+        const msg::OperationId id = start(*engine);
+        return {this, id.index, id.generation};
+    }
+    /// @throws Error (cancelled) after close().
+    [[nodiscard]] msg::Engine& open_engine() const;
+
     Settings settings;
     boot::Job job;
     Selection selection;
-    std::vector<std::string> hosts; ///< of every rank, as the store knows them; for messages
+    std::chrono::nanoseconds operation_timeout; ///< the setting, read once: it is asked for at every wait
     std::shared_ptr<mem::Spaces> spaces;
     // Shared with MemoryRegions, so that one destroyed after its Runtime still finds its device.
     std::shared_ptr<wire::Device> device;
@@ -49,7 +64,7 @@ struct RuntimeCore {
   private:
     void look_for_lost_ranks();
 
-    std::uint64_t idle_steps_ = 0;
+    std::uint64_t steps_ = 0;
     std::uint64_t spin_polls_;
     Clock::time_point last_look_{};
     bool closed_ = false;

@@ -1,7 +1,8 @@
-/// How the ranks of a job come together: three meetings at the store. At each, a rank that cannot go on says why, so
-/// that every rank ends with that reason rather than with a time-out.
+/// How the ranks of a job come together: four meetings at the store. At each, a rank that cannot go on says why, so
+/// that every rank that is there ends with that reason rather than with a time-out.
 ///
-///   candidates   version, host and transports of each rank -> one transport for all
+///   hosts        version and host of each rank
+///   candidates   the transports that each could use -> one transport for all
 ///   addresses    where each rank's queue pairs are
 ///   connected    nobody sends before both ends are ready
 #include "api/runtime_core.hpp"
@@ -37,8 +38,10 @@ std::vector<std::string> meet(RuntimeCore& core, const char* name, Deadline dead
         own = "+" + value();
     } catch (const Error& error) {
         own_error = error;
-        own = fmt::format("-{}", error.what());
+    } catch (const std::exception& error) {
+        own_error = Error(ErrorCode::internal, fmt::format("{}: {}", name, error.what()));
     }
+    if (own_error) own = fmt::format("-{}", own_error->what());
     if (core.job.size == 1) {
         if (own_error) throw *own_error;
         return {own.substr(1)};
@@ -61,6 +64,18 @@ std::vector<std::string> meet(RuntimeCore& core, const char* name, Deadline dead
         values[rank].erase(0, 1);
     }
     return values;
+}
+
+/// What another rank told, read by `read`. @throws Error (protocol_violation) naming the rank for anything else.
+template <class Read>
+auto told(std::uint32_t rank, const std::string& text, Read&& read) {
+    try {
+        return read(json::parse(text));
+    } catch (const std::exception& error) {
+        throw Error(ErrorCode::protocol_violation,
+                    fmt::format("rank {} told what makes no sense: {}", rank, error.what()),
+                    "run one version on every host");
+    }
 }
 
 void join_store(RuntimeCore& core) {
@@ -98,14 +113,16 @@ void agree(RuntimeCore& core, Deadline deadline) {
     std::uint32_t here = 0;
     const std::string own_host = host_identity();
     for (std::uint32_t rank = 0; rank < core.job.size; ++rank) {
-        const json told = json::parse(hosts[rank]);
-        if (told["version"] != VERBENA_VERSION) {
+        const auto [version, host] = told(rank, hosts[rank], [](const json& value) {
+            return std::pair(value.at("version").get<std::string>(), value.at("host").get<std::string>());
+        });
+        if (version != VERBENA_VERSION) {
             throw Error(ErrorCode::refused,
-                        fmt::format("rank {} runs verbena {}, this rank {} runs {}", rank,
-                                    told["version"].get<std::string>(), core.job.rank, VERBENA_VERSION),
+                        fmt::format("rank {} runs verbena {}, this rank {} runs {}", rank, version, core.job.rank,
+                                    VERBENA_VERSION),
                         "run one version on every host");
         }
-        if (told["host"] == own_host) ++here;
+        if (host == own_host) ++here;
     }
     core.settings.set("local-size", std::to_string(here), Source::launcher, "ranks that share this host's memory");
 
@@ -118,7 +135,10 @@ void agree(RuntimeCore& core, Deadline deadline) {
         return names.dump();
     });
     std::vector<std::vector<std::string>> by_rank;
-    for (const std::string& told : transports) by_rank.push_back(json::parse(told).get<std::vector<std::string>>());
+    for (std::uint32_t rank = 0; rank < core.job.size; ++rank) {
+        by_rank.push_back(
+            told(rank, transports[rank], [](const json& value) { return value.get<std::vector<std::string>>(); }));
+    }
     const std::string transport = agree_on_transport(by_rank);
     core.selection = *std::find_if(candidates.selections.begin(), candidates.selections.end(),
                                    [&](const Selection& selection) { return transport_of(selection) == transport; });
@@ -173,7 +193,9 @@ void connect_all(RuntimeCore& core, Deadline deadline) {
     meet(core, "connected", deadline, [&] {
         for (std::uint32_t peer = 0; peer < core.job.size; ++peer) {
             if (peer == core.job.rank) continue;
-            core.engine->connect(peer, address_from(json::parse(addresses[peer])[core.job.rank].get<std::string>()));
+            core.engine->connect(peer, told(peer, addresses[peer], [&](const json& value) {
+                                     return address_from(value.at(core.job.rank).get<std::string>());
+                                 }));
         }
         return std::string();
     });
@@ -189,7 +211,11 @@ void wire_up(RuntimeCore& core) {
     connect_all(core, deadline);
     constexpr msg::Context world_context = 1; // 0 is the user's own messages
     // From here on a rank that waits at the store must go on serving its peers: they may wait for its messages.
-    if (core.store) core.store->call_while_waiting([engine = core.engine.get()] { engine->progress(); });
+    if (core.store)
+        core.store->call_while_waiting([engine = core.engine.get()] {
+            while (engine->progress() > 0) {
+            }
+        });
     core.world = std::make_unique<coll::Collectives>(*core.engine, world_context);
 }
 

@@ -26,14 +26,16 @@ PlanTask::~PlanTask() = default;
 
 std::optional<Status> PlanTask::advance(msg::Engine& engine) {
     try {
-        do {
+        while (!failure_) {
             start_what_can(engine);
-        } while (!failure_ && collect(engine));
+            if (!collect(engine)) break;
+        }
         if (!failure_ && !workspace_->frontier.is_done()) return std::nullopt;
         if (!failure_) finish_average();
     } catch (const Error& error) { // of a memory space
         failure_ = Status{error.code(), Scope::operation, engine.rank(), 0, 0, error.cause()};
     }
+    if (failure_ && !receives_have_ended(engine)) return std::nullopt;
     if (workspace_->flights.empty()) {
         pool_->give_back(std::move(workspace_));
     } else {
@@ -41,6 +43,25 @@ std::optional<Status> PlanTask::advance(msg::Engine& engine) {
     }
     if (failure_) return failure_;
     return Status{ErrorCode::ok, Scope::operation, engine.rank(), 0, call_.count * element_size_, {}};
+}
+
+/// After a failure: takes back what nobody has begun. True once no receive can write into the caller's memory any more.
+/// Sends that a peer has been told of are left to the workspace pool: they only read.
+bool PlanTask::receives_have_ended(msg::Engine& engine) {
+    std::vector<Flight>& flights = workspace_->flights;
+    bool ended = true;
+    for (std::size_t i = 0; i < flights.size();) {
+        engine.cancel(flights[i].operation);
+        if (engine.is_complete(flights[i].operation)) {
+            engine.release(flights[i].operation);
+            flights[i] = flights.back();
+            flights.pop_back();
+            continue;
+        }
+        if (is_receive(schedule_->step(flights[i].step).kind)) ended = false;
+        ++i;
+    }
+    return ended;
 }
 
 void PlanTask::start_what_can(msg::Engine& engine) {
@@ -67,7 +88,7 @@ bool PlanTask::start_message(msg::Engine& engine, std::uint32_t index) {
     const msg::OperationId id = step.kind == StepKind::send
                                     ? engine.send(step.peer, call_.context, tag, {address(range), size_of(range)})
                                     : engine.receive(step.peer, call_.context, tag, {address(range), size_of(range)});
-    if (engine.is_complete(id) && engine.status(id).code == ErrorCode::would_block) {
+    if (engine.is_complete(id) && engine.status(id).code == ErrorCode::exhausted) {
         engine.release(id);
         return false;
     }

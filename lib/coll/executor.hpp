@@ -27,9 +27,10 @@ struct Call {
     std::uint32_t sequence = 0; ///< of the group, equal on every rank: keeps one call's messages from another's
 };
 
-/// Every step starts as soon as the plan lets it, so independent steps overlap. Ends with the first failure, at once:
-/// messages that are still on their way then go with their scratch memory to the pool, and may write to the caller's
-/// output until their channel is over. Progress-thread only.
+/// Every step starts as soon as the plan lets it, so independent steps overlap. After the first failure it takes back
+/// what nobody has begun, waits for receives that are being filled, and ends: nothing writes to the caller's memory any
+/// more. Sends that a peer has been told of only read; they go with their scratch memory to the pool. Progress-thread
+/// only.
 class PlanTask final : public msg::Task {
   public:
     /// `schedule` is shared with the group's plan cache, which may drop it while this runs; `pool` because an engine
@@ -44,6 +45,7 @@ class PlanTask final : public msg::Task {
     void start_what_can(msg::Engine& engine);
     bool start_message(msg::Engine& engine, std::uint32_t index);
     bool collect(msg::Engine& engine);
+    bool receives_have_ended(msg::Engine& engine);
     void compute(const Step& step);
     void finish_average();
     [[nodiscard]] std::byte* address(const Range& range) const noexcept;

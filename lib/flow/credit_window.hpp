@@ -3,10 +3,11 @@
 ///
 /// A message may be sent only when the peer has a buffer posted for it, so receiver-not-ready cannot happen. Each end
 /// posts `window` buffers for counted messages and one more for a *bare grant*, the message that carries nothing but
-/// credits. Grants are cumulative counts modulo 2^16, so a repeated or late one is harmless.
+/// credits. Grants are cumulative counts modulo 2^16, so a repeated or late one is harmless. A *reply* takes no credit:
+/// whoever asks for one keeps a buffer for it (msg::max_rendezvous), so replies flow while messages are held.
 ///
 /// Rules
-///   1. A counted message takes a credit. Every message, counted or bare, carries the sender's grant so far and the
+///   1. A counted message takes a credit. Every message, counted or not, carries the sender's grant so far and the
 ///      number of bare grants it has seen.
 ///   2. A buffer is posted again before it is granted.
 ///   3. A bare grant is sent only when the peer could run dry, when it brings at least one credit, and when the
@@ -23,6 +24,9 @@
 #include <cstdint>
 
 namespace verbena::flow {
+
+/// What a message is to the credits.
+enum class CreditKind : std::uint8_t { counted, reply, bare_grant };
 
 /// What every message carries about credits.
 struct CreditStamp {
@@ -55,6 +59,9 @@ class CreditWindow {
         return stamp();
     }
 
+    /// Takes no credit.
+    CreditStamp send_reply() noexcept { return stamp(); }
+
     /// The peer could run dry and there is something to tell it that no message of ours has told.
     [[nodiscard]] bool wants_bare_grant() const noexcept {
         const auto peer_has = static_cast<std::uint16_t>(told_ - received_);
@@ -69,15 +76,12 @@ class CreditWindow {
     }
 
     /// The header of any arriving message.
-    void receive(CreditStamp stamp, bool counted) noexcept {
+    void receive(CreditStamp stamp, CreditKind kind) noexcept {
         const auto gained = static_cast<std::uint16_t>(stamp.granted - limit_);
         if (gained <= max_window) limit_ = stamp.granted; // else an older stamp
         bare_acknowledged_ = stamp.bare_grants_seen;
-        if (counted) {
-            ++received_;
-        } else {
-            ++bare_seen_;
-        }
+        if (kind == CreditKind::counted) ++received_;
+        if (kind == CreditKind::bare_grant) ++bare_seen_;
     }
 
     /// The buffer of a counted message has been posted again.

@@ -13,7 +13,7 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
                              (shared || header->source == manager.rank_of_queue(buffer.queue));
     if (!source_fits) [[unlikely]] {
         ++violations;
-        manager.repost(buffer);
+        give_back({buffer, options.rank, false});
         if (!shared) {
             Status status;
             status.code = ErrorCode::protocol_violation;
@@ -24,9 +24,14 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
     }
     const std::uint32_t rank = header->source;
     peer::Channel& channel = manager.channel(rank);
-    if (channel.state == peer::Channel::State::failed) return;
-    const bool counted = header->kind != MessageKind::bare_grant;
-    channel.credits.receive({header->granted, header->bare_grants_seen}, counted);
+    if (channel.state == peer::Channel::State::failed) {
+        give_back({buffer, rank, false}); // on a shared queue pair the others need it
+        return;
+    }
+    const flow::CreditKind kind = header->kind == MessageKind::bare_grant ? flow::CreditKind::bare_grant
+                                  : header->kind == MessageKind::finished ? flow::CreditKind::reply
+                                                                          : flow::CreditKind::counted;
+    channel.credits.receive({header->granted, header->bare_grants_seen}, kind);
     ++channel.messages_received;
 
     bool buffer_is_free = true;
@@ -44,20 +49,28 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
     case MessageKind::bare_grant:
         break;
     }
-    if (buffer_is_free && counted) {
-        give_back(rank, buffer);
-    } else if (buffer_is_free) {
-        manager.repost(buffer);
-    }
+    if (buffer_is_free) give_back({buffer, rank, kind == flow::CreditKind::counted});
     // Also for a held message: it may say that our bare grant was seen, which lets the next one go.
     if (!peers[rank].backlog.empty() || channel.credits.wants_bare_grant()) activate(rank);
 }
 
-void Engine::Impl::give_back(std::uint32_t rank, peer::BufferId buffer) {
-    manager.repost(buffer);
-    peer::Channel& channel = manager.channel(rank);
-    channel.credits.reposted();
-    if (channel.credits.wants_bare_grant()) activate(rank); // a held message was received at last
+void Engine::Impl::give_back(const SpentBuffer& spent) {
+    if (!manager.repost(spent.id)) [[unlikely]] {
+        // No room, or the queue pair is broken, in which case nobody misses the buffer.
+        if (manager.is_shared() || manager.channel(spent.rank).state == peer::Channel::State::connected) {
+            unposted.push_back(spent);
+        }
+        return;
+    }
+    if (!spent.counted) return;
+    peer::Channel& channel = manager.channel(spent.rank);
+    channel.credits.reposted(); // only now: a credit is a buffer that is posted
+    if (channel.credits.wants_bare_grant()) activate(spent.rank);
+}
+
+void Engine::Impl::retry_give_back() {
+    std::vector<SpentBuffer> again = std::exchange(unposted, {});
+    for (const SpentBuffer& spent : again) give_back(spent);
 }
 
 bool Engine::Impl::arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer,
@@ -83,24 +96,16 @@ bool Engine::Impl::arrive_eager(std::uint32_t rank, const Header& header, peer::
 void Engine::Impl::deliver(std::uint32_t index, const Header& header, std::span<const std::byte> payload) {
     OperationState& state = operations[index];
     const std::size_t bytes = std::min<std::size_t>(payload.size(), state.length);
-    if (state.space != nullptr) {
-        if (bytes > 0) {
-            std::byte* stage = staging.acquire(bytes);
-            std::memcpy(stage, payload.data(), bytes);
-            state.space->copy(state.user_buffer, stage, bytes);
-            staging.release(stage, bytes);
-        }
-        state.space = nullptr;
+    ErrorCode code = bytes < payload.size() ? ErrorCode::truncated : ErrorCode::ok;
+    if (state.space != nullptr && bytes > 0) {
+        const ErrorCode copied = copy_staged(*state.space, state.user_buffer, payload.data(), bytes, true);
+        if (copied != ErrorCode::ok) code = copied;
     } else if (bytes > 0) {
         std::memcpy(state.buffer, payload.data(), bytes);
     }
+    state.space = nullptr;
     state.held = false;
-    complete(index, Status{bytes < payload.size() ? ErrorCode::truncated : ErrorCode::ok,
-                           Scope::operation,
-                           header.source,
-                           header.tag,
-                           bytes,
-                           {}});
+    complete(index, Status{code, Scope::operation, header.source, header.tag, bytes, {}});
 }
 
 void Engine::Impl::arrive_rendezvous(std::uint32_t rank, const Header& header, const RendezvousBody& body) {
@@ -116,10 +121,10 @@ void Engine::Impl::arrive_rendezvous(std::uint32_t rank, const Header& header, c
 }
 
 void Engine::Impl::arrive_finished(std::uint32_t rank, const Header& header) {
-    const std::uint32_t index = header.operation;
-    const bool is_ours = index < operations.size() && operations[index].kind == OperationState::Kind::send &&
-                         operations[index].held && !operations[index].complete && operations[index].rank == rank;
-    if (!is_ours || peers[rank].awaiting_finished == 0) [[unlikely]] {
+    const std::uint32_t index = operations.named(header.operation);
+    const auto code = static_cast<ErrorCode>(header.status);
+    const bool is_ours = index != no_operation && operations[index].awaiting_finished && operations[index].rank == rank;
+    if (!is_ours || code == ErrorCode::would_block || code == ErrorCode::timed_out) [[unlikely]] {
         Status status;
         status.code = ErrorCode::protocol_violation;
         status.scope = Scope::channel;
@@ -128,10 +133,11 @@ void Engine::Impl::arrive_finished(std::uint32_t rank, const Header& header) {
     }
     OperationState& state = operations[index];
     --peers[rank].awaiting_finished;
-    unstage(state, false);
+    state.awaiting_finished = false;
+    (void)unstage(state, 0);
     state.held = false;
     Status status;
-    status.code = static_cast<ErrorCode>(header.status);
+    status.code = code;
     status.bytes = state.length;
     complete(index, status);
 }
@@ -149,7 +155,7 @@ bool Engine::Impl::match_unexpected(std::uint32_t index) {
         break;
     case UnexpectedMessage::Place::held:
         deliver(index, header, message.payload());
-        give_back(rank, message.buffer);
+        give_back({message.buffer, rank, true});
         break;
     case UnexpectedMessage::Place::to_fetch:
         begin_fetch(index, header, message.body);
@@ -175,17 +181,18 @@ void Engine::Impl::on_retired(const peer::SlotContext& context, const wire::Comp
     if (failed) [[unlikely]]
         fail_channel(context.rank, completion, is_read ? "READ" : "SEND");
     // Nothing is posted from here: slots of this completion that are not visited yet still hold their contexts.
+    if (!is_read) ++manager.channel(context.rank).messages_retired;
     if (is_read && --operations[context.operation].reads_in_flight == 0) end_fetch(context.operation);
 }
 
-void Engine::Impl::on_queue_failed(std::uint32_t queue, const wire::Completion& completion) {
+void Engine::Impl::on_receive_failed(peer::BufferId buffer, const wire::Completion& completion) {
     if (!manager.is_shared()) {
-        fail_channel(manager.rank_of_queue(queue), completion, "RECEIVE");
+        fail_channel(manager.rank_of_queue(buffer.queue), completion, "RECEIVE");
         return;
     }
-    for (std::uint32_t rank = 0; rank < options.size; ++rank) {
-        if (rank != options.rank) fail_channel(rank, completion, "RECEIVE");
-    }
+    // Somebody sent more than a buffer holds; nobody can tell who. The others are not made to pay for it.
+    ++violations;
+    give_back({buffer, options.rank, false});
 }
 
 } // namespace verbena::msg

@@ -12,6 +12,7 @@ peer::ManagerOptions manager_options(const EngineOptions& options) {
     manager.rank = options.rank;
     manager.size = options.size;
     manager.receive_window = options.receive_window;
+    manager.reply_buffers = max_rendezvous;
     manager.message_bytes =
         static_cast<std::uint32_t>(header_bytes + std::max<std::size_t>(options.eager_limit, sizeof(RendezvousBody)));
     manager.queue_pair.send_depth = options.send_depth;
@@ -94,6 +95,10 @@ Status Engine::status(OperationId id) const noexcept {
     return running;
 }
 
+void Engine::cancel(OperationId id) {
+    if (impl_->operations.is_live(id)) impl_->cancel(id.index);
+}
+
 void Engine::release(OperationId id) noexcept {
     if (!impl_->operations.is_live(id)) return;
     impl_->operations[id.index].user_owned = false;
@@ -134,13 +139,14 @@ ChannelInfo Engine::describe(std::uint32_t rank) const {
     info.path_mtu_bytes = pair.path_mtu_bytes;
     info.send_depth = channel.send_queue->ledger().capacity();
     info.inline_bytes = channel.send_queue->inline_bytes();
-    info.receive_window = impl_->options.receive_window;
+    info.receive_window = impl_->manager.receive_window();
     info.credits = channel.credits.available();
     info.queued = impl_->peers[rank].queued;
     if (info.queued > 0) info.waiting_for = name(impl_->peers[rank].waiting_for);
     info.messages_sent = channel.messages_sent;
     info.messages_received = channel.messages_received;
     info.divergences = channel.send_queue->divergences();
+    info.violations = impl_->violations;
     info.failure = channel.failure_record;
     return info;
 }

@@ -85,6 +85,9 @@ class Engine {
 
     [[nodiscard]] bool is_complete(OperationId id) const noexcept;
     [[nodiscard]] Status status(OperationId id) const noexcept; ///< would_block while not complete
+    /// Takes back what nobody has begun: a receive without its message, a send that waits for room; it ends with
+    /// cancelled. Anything else goes on.
+    void cancel(OperationId id);
     /// The caller is done with the operation; it goes on if it is not complete.
     void release(OperationId id) noexcept;
 
@@ -98,7 +101,7 @@ class Engine {
     class Registration;
     std::unique_ptr<Registration> register_memory(std::span<std::byte> memory, Access access);
 
-    /// True when nothing we sent is still on its way or waiting.
+    /// True when nothing waits for room, for a peer's answer or for a READ. flush() tells about acknowledgements.
     [[nodiscard]] bool is_quiet() const noexcept;
 
     [[nodiscard]] ChannelInfo describe(std::uint32_t rank) const;

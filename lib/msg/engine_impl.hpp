@@ -5,6 +5,7 @@
 ///   arrival.cpp          messages arrive and are matched
 ///   rendezvous_read.cpp  a large message is fetched
 ///   pump.cpp             work that waited for room goes on
+///   completion.cpp       an operation ends
 ///   failure.cpp          a channel ends
 #pragma once
 
@@ -29,10 +30,10 @@ namespace verbena::msg {
 enum class Purpose : std::uint32_t { message, read };
 
 /// Why a start must wait. Names what will clear it; the progress that does is under way.
-enum class Room : std::uint8_t { yes, send_queue, peer_credit, acknowledgement, channel_down };
+enum class Room : std::uint8_t { yes, send_queue, peer_credit, peer_reply, acknowledgement, channel_down };
 [[nodiscard]] const char* name(Room room) noexcept;
 
-/// What the engine knows about one peer beyond its channel.
+/// What the engine knows about one peer beyond its channel. Progress-thread only.
 struct PeerState {
     OperationQueue backlog;  ///< sends and flushes that wait for room, in order
     OperationQueue finishes; ///< receives whose `finished` has to go out
@@ -46,6 +47,14 @@ struct PeerState {
     bool active = false;          ///< in Impl::active
 };
 
+/// A receive buffer whose message has been taken in.
+struct SpentBuffer {
+    peer::BufferId id;
+    std::uint32_t rank = 0; ///< whose message it was
+    bool counted = false;   ///< its credit goes back to the peer
+};
+
+/// Progress-thread only.
 struct Engine::Impl final : peer::Sink {
     Impl(Engine& engine, wire::Device& device, mem::Spaces& spaces, const EngineOptions& options);
     ~Impl() override;
@@ -60,13 +69,14 @@ struct Engine::Impl final : peer::Sink {
 
     // send.cpp
     [[nodiscard]] Room start(std::uint32_t index);
-    [[nodiscard]] Room start_eager(PeerState& peer, peer::Channel& channel, std::uint32_t index);
+    [[nodiscard]] Room start_eager(peer::Channel& channel, std::uint32_t index);
     [[nodiscard]] Room start_rendezvous(PeerState& peer, peer::Channel& channel, std::uint32_t index);
     [[nodiscard]] Room start_flush(PeerState& peer, peer::Channel& channel, std::uint32_t index);
     [[nodiscard]] Room room_for_message(const peer::Channel& channel) const noexcept;
     /// Writes header and payload into the next slot's buffer and posts it. Needs room. On refusal nothing changed.
     [[nodiscard]] Room post_message(peer::Channel& channel, Header header, std::span<const std::byte> payload,
-                                    mem::Space* payload_space, bool want_signal);
+                                    bool want_signal);
+    void cancel(std::uint32_t index);
     [[nodiscard]] Room send_finished(PeerState& peer, std::uint32_t index);
     void send_bare_grant(peer::Channel& channel);
 
@@ -74,12 +84,14 @@ struct Engine::Impl final : peer::Sink {
     void on_retired(const peer::SlotContext& context, const wire::Completion& completion,
                     wire::CompletionStatus status) override;
     void on_message(peer::BufferId buffer, std::span<std::byte> message) override;
-    void on_queue_failed(std::uint32_t queue, const wire::Completion& completion) override;
+    void on_receive_failed(peer::BufferId buffer, const wire::Completion& completion) override;
     /// True when the receive buffer may go back at once.
     bool arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer, std::span<std::byte> payload);
     void arrive_rendezvous(std::uint32_t rank, const Header& header, const RendezvousBody& body);
     void arrive_finished(std::uint32_t rank, const Header& header);
-    void give_back(std::uint32_t rank, peer::BufferId buffer);
+    /// Posts a receive buffer again and grants its credit, where it has one; now, or as soon as the device takes it.
+    void give_back(const SpentBuffer& spent);
+    void retry_give_back();
     /// Gives a receive the early message that matches it, if there is one.
     bool match_unexpected(std::uint32_t index);
     void deliver(std::uint32_t index, const Header& header, std::span<const std::byte> payload);
@@ -97,13 +109,20 @@ struct Engine::Impl final : peer::Sink {
     void pump(std::uint32_t rank);
     void activate(std::uint32_t rank);
     void poll_events();
+    /// Counts steps for which a queue pair takes nothing, and ends the channel when that does not end.
+    void note_channel_down(std::uint32_t rank);
+
+    // completion.cpp
+    void complete(std::uint32_t index, const Status& status);
+    void complete(std::uint32_t index, ErrorCode code);
+    /// Gives back what stood in for memory that the device cannot reach, after copying `copy_out` bytes from it.
+    ErrorCode unstage(OperationState& state, std::uint64_t copy_out);
+    /// Copies between memory of any kind and host memory that the GPU's driver may not know.
+    ErrorCode copy_staged(mem::Space& space, std::byte* to, const std::byte* from, std::size_t bytes, bool to_space);
 
     // failure.cpp
     void fail_channel(std::uint32_t rank, const Status& status, const std::string& sentence);
     void fail_channel(std::uint32_t rank, const wire::Completion& completion, const char* what);
-    void complete(std::uint32_t index, const Status& status);
-    void complete(std::uint32_t index, ErrorCode code);
-    void unstage(OperationState& state, bool copy_out);
 
     [[nodiscard]] Header header_for(MessageKind kind, const OperationState& state) const noexcept;
 
@@ -118,6 +137,7 @@ struct Engine::Impl final : peer::Sink {
     std::vector<PeerState> peers;
     std::vector<std::uint32_t> active; ///< peers with work that waits for room
     std::vector<std::uint32_t> tasks;
+    std::vector<SpentBuffer> unposted; ///< receive buffers that the device had no room for
     std::uint64_t idle_steps = 0;
     std::uint64_t violations = 0;   ///< messages that no verbena of this version sends, on a shared queue pair
     peer::QueuePairManager manager; ///< last: goes first, so that nothing arrives while the rest is taken down

@@ -27,27 +27,6 @@ ErrorCode code_of(wire::CompletionStatus status) noexcept {
 
 } // namespace
 
-void Engine::Impl::complete(std::uint32_t index, ErrorCode code) {
-    Status status;
-    status.code = code;
-    complete(index, status);
-}
-
-void Engine::Impl::complete(std::uint32_t index, const Status& status) {
-    OperationState& state = operations[index];
-    state.status = status;
-    state.complete = true;
-    operations.release_if_done(index);
-}
-
-void Engine::Impl::unstage(OperationState& state, bool copy_out) {
-    state.temporary.reset();
-    if (state.space == nullptr || state.buffer == state.user_buffer) return;
-    if (copy_out) state.space->copy(state.user_buffer, state.buffer, state.to_fetch);
-    staging.release(state.buffer, state.length);
-    state.buffer = state.user_buffer;
-}
-
 void Engine::Impl::fail_channel(std::uint32_t rank, const wire::Completion& completion, const char* what) {
     if (manager.channel(rank).state == peer::Channel::State::failed) return;
     const wire::QueuePairInfo pair = manager.queue_pair_of(rank).describe();
@@ -77,13 +56,13 @@ void Engine::Impl::fail_channel(std::uint32_t rank, const Status& status, const 
         if (state.reads_in_flight > 0) {
             // They may still write into the caller's buffer: they flush, and end_fetch() follows. A shared queue pair
             // is not stopped and its provider may never tell, so there the caller hears of it now.
-            if (manager.is_shared() && !state.complete) {
+            if ((manager.is_shared() || status.scope == Scope::device) && !state.complete) {
                 ++ended;
                 complete(index, channel.failure);
             }
             continue;
         }
-        unstage(state, false);
+        (void)unstage(state, 0);
         state.held = false;
         if (state.complete) {
             operations.release_if_done(index);

@@ -14,7 +14,7 @@ namespace verbena::msg {
 enum class MessageKind : std::uint8_t {
     eager = 1,      ///< the message itself follows
     rendezvous = 2, ///< a RendezvousBody follows: fetch the message by RDMA READ, then send `finished`
-    finished = 3,   ///< the message named by `operation` was fetched
+    finished = 3,   ///< the message named by `operation` was fetched; takes no credit
     probe = 4,      ///< asks for nothing: its acknowledgement proves that all before it arrived
     bare_grant = 5, ///< carries only credits and takes none
 };
@@ -28,7 +28,7 @@ struct Header {
     std::uint32_t source = 0; ///< rank of the sender
     std::uint64_t tag = 0;
     std::uint64_t length = 0;    ///< bytes of the message; of `finished`: bytes fetched
-    std::uint32_t operation = 0; ///< the sending operation's index (rendezvous, finished)
+    std::uint32_t operation = 0; ///< names the sending operation, opaque to the receiver (rendezvous, finished)
     std::uint16_t granted = 0;   ///< flow::CreditStamp
     std::uint8_t bare_grants_seen = 0;
     std::uint8_t status = 0; ///< ErrorCode; not ok in `rendezvous`: there is nothing to fetch; in `finished`: it failed
@@ -43,6 +43,10 @@ struct RendezvousBody {
 static_assert(sizeof(RendezvousBody) == 16);
 
 inline constexpr std::size_t header_bytes = sizeof(Header);
+
+/// Rendezvous messages that may be on their way to one peer. For each there is a receive buffer for its `finished`, so
+/// that this reply needs no credit: credits may be withheld for as long as nobody asks for early messages.
+inline constexpr std::uint32_t max_rendezvous = 16;
 
 /// Reads a message's header. Nothing for bytes that no verbena of this version sends: too short, another version, an
 /// unknown kind or status, a length that disagrees with the bytes that arrived.

@@ -17,6 +17,9 @@ std::uint32_t OperationTable::acquire(OperationState::Kind kind, std::uint32_t r
     state.user_owned = true;
     state.held = false;
     state.probe_sent = false;
+    state.awaiting_finished = false;
+    state.flush_through = 0;
+    state.reads_in_flight = 0;
     state.context = context;
     state.rank = rank;
     state.tag = tag;

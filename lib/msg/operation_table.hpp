@@ -27,8 +27,9 @@ struct OperationState {
     Kind kind = Kind::send;
     bool complete = false;
     bool user_owned = false;
-    bool held = false;       ///< the engine still needs it: it is in a list, or requests of it are posted
-    bool probe_sent = false; ///< flush: the probe that makes the device report is on its way
+    bool held = false;              ///< the engine still needs it: it is in a list, or requests of it are posted
+    bool probe_sent = false;        ///< flush: the probe that makes the device report is on its way
+    bool awaiting_finished = false; ///< rendezvous send: the peer has been told and has not answered
     Context context = 0;
     std::uint32_t generation = 0;
     std::uint32_t rank = 0;
@@ -37,6 +38,8 @@ struct OperationState {
     std::byte* buffer = nullptr; ///< the caller's, or the staging buffer while that stands in for it
     std::uint64_t length = 0;
     Status status{};
+
+    std::uint64_t flush_through = 0; ///< flush: messages posted to the peer when it reached the front; 0 before
 
     // Rendezvous. `temporary` is a registration that lives as long as this operation needs it.
     wire::RemoteAddress remote{};
@@ -62,6 +65,17 @@ class OperationTable {
 
     /// A fresh operation, owned by the user.
     std::uint32_t acquire(OperationState::Kind kind, std::uint32_t rank, Context context, Tag tag);
+    /// What names an operation to a peer: 24 bits of index, 8 of generation, so that a stale or repeated answer is
+    /// noticed.
+    [[nodiscard]] std::uint32_t wire_name(std::uint32_t index) const noexcept {
+        return index | states_[index].generation << 24;
+    }
+    /// The operation of that name; no_operation where there is none.
+    [[nodiscard]] std::uint32_t named(std::uint32_t wire_name) const noexcept {
+        const std::uint32_t index = wire_name & 0xffffff;
+        return index < states_.size() && this->wire_name(index) == wire_name ? index : no_operation;
+    }
+
     /// Frees it when nobody holds it any more.
     void release_if_done(std::uint32_t index) noexcept;
 

@@ -25,6 +25,8 @@ void Engine::Impl::activate(std::uint32_t rank) {
 
 std::size_t Engine::Impl::progress() {
     std::size_t handled = manager.poll(*this);
+    if (!unposted.empty()) [[unlikely]]
+        retry_give_back();
     for (std::size_t i = 0; i < active.size();) {
         const std::uint32_t rank = active[i];
         pump(rank);
@@ -60,26 +62,42 @@ void Engine::Impl::pump(std::uint32_t rank) {
     PeerState& peer = peers[rank];
     peer::Channel& channel = manager.channel(rank);
     if (channel.state != peer::Channel::State::connected) return;
-    while (!peer.finishes.empty() && send_finished(peer, peer.finishes.front()) == Room::yes) {
+    Room room = Room::yes;
+    while (room == Room::yes && !peer.finishes.empty()) room = send_finished(peer, peer.finishes.front());
+    bool is_down = room == Room::channel_down;
+    for (room = Room::yes; room == Room::yes && !peer.fetches.empty();) {
+        room = post_fetches(peer.fetches.front());
+        if (room == Room::yes) peer.fetches.pop(operations);
     }
-    while (!peer.fetches.empty() && post_fetches(peer.fetches.front()) == Room::yes) peer.fetches.pop(operations);
+    is_down = is_down || room == Room::channel_down;
     while (!peer.backlog.empty()) {
         const std::uint32_t index = peer.backlog.front();
         // Out of the list first: a start that completes may free the operation.
         const std::uint32_t next = operations[index].next;
         peer.waiting_for = start(index);
-        if (peer.waiting_for == Room::channel_down && ++peer.down_steps > steps_before_giving_up) {
-            Status status;
-            status.code = ErrorCode::peer_lost;
-            status.scope = Scope::channel;
-            fail_channel(rank, status, "the queue pair takes no requests and reports no cause");
-            return;
-        }
         if (peer.waiting_for != Room::yes) break;
         peer.backlog.drop_front(next);
         --peer.queued;
     }
+    is_down = is_down || (!peer.backlog.empty() && peer.waiting_for == Room::channel_down);
+    if (is_down) {
+        note_channel_down(rank);
+        return;
+    }
+    peer.down_steps = 0;
     if (channel.credits.wants_bare_grant() && channel.send_queue->has_room()) send_bare_grant(channel);
+}
+
+void Engine::Impl::note_channel_down(std::uint32_t rank) {
+    const peer::SendQueue& queue = *manager.channel(rank).send_queue;
+    if (!queue.was_invalid() && ++peers[rank].down_steps <= steps_before_giving_up) return;
+    Status status;
+    status.code = queue.was_invalid() ? ErrorCode::internal : ErrorCode::peer_lost;
+    status.scope = Scope::channel;
+    if (queue.last_errno() != 0) status.cause = {Origin::system_errno, queue.last_errno(), 0};
+    fail_channel(rank, status,
+                 fmt::format("the queue pair takes no requests: {}",
+                             queue.last_errno() != 0 ? verbena::describe(status.cause) : "no cause is reported"));
 }
 
 void Engine::Impl::poll_events() {
@@ -97,7 +115,15 @@ void Engine::Impl::poll_events() {
             what = "a completion queue failed";
             break;
         case wire::AsyncEventKind::queue_pair_fatal:
-            continue;                          // its completions tell more
+            // A peer's request that could not be served does this, and nothing else may tell of it.
+            status.scope = Scope::channel;
+            status.code = ErrorCode::peer_lost;
+            if (const std::uint32_t rank = manager.rank_of_number(event.number); rank < options.size) {
+                fail_channel(
+                    rank, status,
+                    fmt::format("{}: queue pair {:#x} reports a fatal error", device.describe(), event.number));
+            }
+            continue;
         case wire::AsyncEventKind::port_error: // the transport timers decide: links come back
         case wire::AsyncEventKind::port_active:
             continue;

@@ -1,8 +1,11 @@
 #include "msg/registrations.hpp"
 
+#include <algorithm>
+
 namespace verbena::msg {
 
 void RegistrationMap::insert(const wire::MemoryRegion& region, Access access) {
+    longest_ = std::max(longest_, region.bytes().size());
     by_address_.emplace(region.bytes().data(), Entry{&region, access});
 }
 
@@ -17,12 +20,12 @@ void RegistrationMap::erase(const wire::MemoryRegion& region) noexcept {
 }
 
 const wire::MemoryRegion* RegistrationMap::find(std::span<const std::byte> memory, Access access) const noexcept {
-    // Regions may overlap, so the nearest start below need not be the one; going on downwards ends at the first region
-    // that starts below and reaches far enough, which in practice is the first or second.
+    // Regions may overlap, so the nearest start below need not be the one.
     for (auto entry = by_address_.upper_bound(memory.data()); entry != by_address_.begin();) {
         --entry;
         const auto bytes = entry->second.region->bytes();
         const auto offset = static_cast<std::size_t>(memory.data() - bytes.data());
+        if (offset > longest_) return nullptr;
         if (offset + memory.size() <= bytes.size() && allows(entry->second.access, access)) return entry->second.region;
     }
     return nullptr;

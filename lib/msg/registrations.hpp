@@ -29,6 +29,7 @@ class RegistrationMap {
         Access access;
     };
     std::multimap<const std::byte*, Entry> by_address_;
+    std::size_t longest_ = 0; ///< bytes of the longest region there has been: none that starts further below reaches up
 };
 
 /// A user's registration; takes itself out of the map when it goes.

@@ -24,13 +24,18 @@ ErrorCode Engine::Impl::make_reachable(OperationState& state, std::uint64_t byte
         region = state.temporary.get();
         return ErrorCode::ok;
     } catch (const Error& error) {
-        unstage(state, false);
+        (void)unstage(state, 0);
         return error.code();
     }
 }
 
 void Engine::Impl::begin_fetch(std::uint32_t index, const Header& header, const RendezvousBody& body) {
     OperationState& state = operations[index];
+    if (manager.channel(state.rank).state == peer::Channel::State::failed) { // it was early, and its sender is gone
+        state.held = false;
+        complete(index, manager.channel(state.rank).failure);
+        return;
+    }
     state.held = true;
     state.remote = {body.address, {body.rkey}};
     state.remote_operation = header.operation;
@@ -102,7 +107,7 @@ Room Engine::Impl::post_fetches(std::uint32_t index) {
 void Engine::Impl::end_fetch(std::uint32_t index) {
     OperationState& state = operations[index];
     if (manager.channel(state.rank).state == peer::Channel::State::failed) {
-        unstage(state, false);
+        (void)unstage(state, 0);
         state.held = false;
         if (state.complete) {
             operations.release_if_done(index);
@@ -112,7 +117,7 @@ void Engine::Impl::end_fetch(std::uint32_t index) {
         return;
     }
     if (state.fetched < state.to_fetch) return; // more READs wait for room
-    unstage(state, true);
+    if (const ErrorCode copied = unstage(state, state.to_fetch); copied != ErrorCode::ok) state.status.code = copied;
     peers[state.rank].finishes.push(operations, index); // before complete(): `held` keeps it
     complete(index, Status(state.status));
     activate(state.rank);

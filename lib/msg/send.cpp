@@ -21,7 +21,7 @@ Room Engine::Impl::start(std::uint32_t index) {
     PeerState& peer = peers[state.rank];
     peer::Channel& channel = manager.channel(state.rank);
     if (state.kind == OperationState::Kind::flush) return start_flush(peer, channel, index);
-    if (state.length + header_bytes <= channel.message_bytes) return start_eager(peer, channel, index);
+    if (state.length + header_bytes <= channel.message_bytes) return start_eager(channel, index);
     return start_rendezvous(peer, channel, index);
 }
 
@@ -31,23 +31,19 @@ Room Engine::Impl::room_for_message(const peer::Channel& channel) const noexcept
 }
 
 Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span<const std::byte> payload,
-                                mem::Space* payload_space, bool want_signal) {
+                                bool want_signal) {
     const flow::CreditWindow before = channel.credits;
-    const flow::CreditStamp stamp =
-        header.kind == MessageKind::bare_grant ? channel.credits.send_bare_grant() : channel.credits.send_counted();
+    const flow::CreditStamp stamp = header.kind == MessageKind::bare_grant ? channel.credits.send_bare_grant()
+                                    : header.kind == MessageKind::finished ? channel.credits.send_reply()
+                                                                           : channel.credits.send_counted();
     header.granted = stamp.granted;
     header.bare_grants_seen = stamp.bare_grants_seen;
 
     peer::SendQueue& queue = *channel.send_queue;
     std::byte* buffer = queue.next_buffer();
     std::memcpy(buffer, &header, header_bytes);
-    if (payload_space != nullptr) {
-        // By way of a pinned buffer: straight into the slot, which the GPU's driver does not know, takes longer.
-        std::byte* stage = staging.acquire(payload.size());
-        payload_space->copy(stage, payload.data(), payload.size());
-        std::memcpy(buffer + header_bytes, stage, payload.size());
-        staging.release(stage, payload.size());
-    } else if (!payload.empty()) {
+    // start_eager() may have put it there already.
+    if (!payload.empty() && payload.data() != buffer + header_bytes) {
         std::memcpy(buffer + header_bytes, payload.data(), payload.size());
     }
     const auto bytes = static_cast<std::uint32_t>(header_bytes + payload.size());
@@ -74,12 +70,25 @@ Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span
     return Room::yes;
 }
 
-Room Engine::Impl::start_eager(PeerState&, peer::Channel& channel, std::uint32_t index) {
+Room Engine::Impl::start_eager(peer::Channel& channel, std::uint32_t index) {
     if (const Room room = room_for_message(channel); room != Room::yes) return room;
     OperationState& state = operations[index];
-    const Room room =
-        post_message(channel, header_for(MessageKind::eager, state), {state.buffer, state.length}, state.space, false);
-    if (room != Room::yes) return room;
+    std::span<const std::byte> payload{state.buffer, state.length};
+    if (state.space != nullptr) {
+        // Straight into its place in the slot, which post_message() then finds filled.
+        std::byte* place = channel.send_queue->next_buffer() + header_bytes;
+        const ErrorCode copied = copy_staged(*state.space, place, state.buffer, state.length, false);
+        if (copied != ErrorCode::ok) {
+            state.held = false;
+            complete(index, copied);
+            return Room::yes;
+        }
+        payload = {place, state.length};
+    }
+    if (const Room room = post_message(channel, header_for(MessageKind::eager, state), payload, false);
+        room != Room::yes) {
+        return room;
+    }
     // The payload was copied: the caller's buffer is free. A later failure ends the channel, which flush() reports.
     state.held = false;
     state.space = nullptr;
@@ -90,10 +99,11 @@ Room Engine::Impl::start_eager(PeerState&, peer::Channel& channel, std::uint32_t
 }
 
 Room Engine::Impl::start_rendezvous(PeerState& peer, peer::Channel& channel, std::uint32_t index) {
+    if (peer.awaiting_finished >= max_rendezvous) return Room::peer_reply;
     if (const Room room = room_for_message(channel); room != Room::yes) return room;
     OperationState& state = operations[index];
     Header header = header_for(MessageKind::rendezvous, state);
-    header.operation = index;
+    header.operation = operations.wire_name(index);
     RendezvousBody body;
     const wire::MemoryRegion* region = nullptr;
     const ErrorCode reachable = make_reachable(state, state.length, Access::remote_read, region);
@@ -102,9 +112,9 @@ Room Engine::Impl::start_rendezvous(PeerState& peer, peer::Channel& channel, std
     } else {
         header.status = static_cast<std::uint8_t>(reachable); // the receiver must not wait for what cannot come
     }
-    const Room room = post_message(channel, header, std::as_bytes(std::span(&body, 1)), nullptr, false);
+    const Room room = post_message(channel, header, std::as_bytes(std::span(&body, 1)), false);
     if (room != Room::yes) {
-        unstage(state, false);
+        (void)unstage(state, 0);
         return room;
     }
     if (reachable != ErrorCode::ok) {
@@ -113,22 +123,28 @@ Room Engine::Impl::start_rendezvous(PeerState& peer, peer::Channel& channel, std
         return Room::yes;
     }
     state.held = true;
+    state.awaiting_finished = true;
     ++peer.awaiting_finished;
     return Room::yes;
 }
 
 Room Engine::Impl::start_flush(PeerState& peer, peer::Channel& channel, std::uint32_t index) {
+    // Only what was posted before counts: replies and grants that go out meanwhile must not keep a flush waiting. Sends
+    // wait behind it in the back-log, so every rendezvous that is awaited is older.
     OperationState& state = operations[index];
-    if (channel.outstanding == 0 && peer.awaiting_finished == 0) {
+    if (state.flush_through == 0) state.flush_through = channel.messages_sent;
+    if (channel.messages_retired >= state.flush_through && peer.awaiting_finished == 0) {
         state.held = false;
         complete(index, ErrorCode::ok);
         return Room::yes;
     }
+    // A signaled request behind them makes the device report them all. It is needed where nothing signaled is behind
+    // the last of them, and once is enough.
     if (state.probe_sent || channel.send_queue->ledger().unsignaled_tail() == 0) return Room::acknowledgement;
     if (const Room room = room_for_message(channel); room != Room::yes) return room;
     Header header = header_for(MessageKind::probe, state);
     header.length = 0;
-    const Room room = post_message(channel, header, {}, nullptr, true);
+    const Room room = post_message(channel, header, {}, true);
     if (room != Room::yes) return room;
     state.probe_sent = true;
     return Room::acknowledgement;
@@ -137,13 +153,13 @@ Room Engine::Impl::start_flush(PeerState& peer, peer::Channel& channel, std::uin
 Room Engine::Impl::send_finished(PeerState& peer, std::uint32_t index) {
     OperationState& state = operations[index];
     peer::Channel& channel = manager.channel(state.rank);
-    if (const Room room = room_for_message(channel); room != Room::yes) return room;
+    if (!channel.send_queue->has_room()) return Room::send_queue; // it takes no credit
     Header header = header_for(MessageKind::finished, state);
     header.length = state.to_fetch;
     header.operation = state.remote_operation;
     const bool fetched = state.status.ok() || state.status.code == ErrorCode::truncated;
     header.status = fetched ? 0 : static_cast<std::uint8_t>(state.status.code);
-    const Room room = post_message(channel, header, {}, nullptr, false);
+    const Room room = post_message(channel, header, {}, false);
     if (room != Room::yes) return room;
     peer.finishes.pop(operations);
     state.held = false;
@@ -155,7 +171,7 @@ void Engine::Impl::send_bare_grant(peer::Channel& channel) {
     Header header;
     header.kind = MessageKind::bare_grant;
     header.source = options.rank;
-    (void)post_message(channel, header, {}, nullptr, false); // on refusal it is still wanted, and pump() asks again
+    (void)post_message(channel, header, {}, false); // on refusal it is still wanted, and pump() asks again
 }
 
 } // namespace verbena::msg

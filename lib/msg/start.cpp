@@ -13,6 +13,8 @@ const char* name(Room room) noexcept {
         return "send queue";
     case Room::peer_credit:
         return "peer credit";
+    case Room::peer_reply:
+        return "replies to large messages";
     case Room::acknowledgement:
         return "acknowledgement";
     case Room::channel_down:
@@ -62,7 +64,7 @@ OperationId Engine::Impl::send(std::uint32_t rank, Context context, Tag tag, std
         peer.waiting_for = start(index);
         if (peer.waiting_for == Room::yes || operations[index].complete) return id;
     } else if (peer.queued >= options.backlog_limit) {
-        complete(index, ErrorCode::would_block);
+        complete(index, ErrorCode::exhausted);
         return id;
     }
     operations[index].held = true;
@@ -105,6 +107,21 @@ OperationId Engine::Impl::flush(std::uint32_t rank) {
         pump(rank);
     }
     return id;
+}
+
+void Engine::Impl::cancel(std::uint32_t index) {
+    OperationState& state = operations[index];
+    if (state.complete || !state.held) return;
+    const auto is_it = [&](const OperationState& candidate) { return &candidate == &state; };
+    PeerState& peer = peers[state.rank];
+    if (state.kind == OperationState::Kind::receive) {
+        if (peer.posted.take(operations, is_it) == no_operation) return; // being fetched: it ends by itself
+    } else {
+        if (peer.backlog.take(operations, is_it) == no_operation) return; // the peer knows of it
+        --peer.queued;
+    }
+    state.held = false;
+    complete(index, ErrorCode::cancelled);
 }
 
 void Engine::Impl::send_to_self(std::uint32_t index) {

@@ -16,6 +16,13 @@ namespace verbena::peer {
 
 /// Plain state, kept by the QueuePairManager and moved by the message layer. Progress-thread only.
 struct Channel {
+    static Status not_connected() noexcept {
+        Status status;
+        status.code = ErrorCode::unavailable;
+        status.scope = Scope::channel;
+        return status;
+    }
+
     enum class State : std::uint8_t { unconnected, connected, failed };
 
     std::uint32_t rank = 0;
@@ -24,12 +31,13 @@ struct Channel {
     ReceivePool* receive_pool = nullptr; ///< likewise
     wire::PeerHandle handle{};
     flow::CreditWindow credits{1, 1};
-    std::uint32_t message_bytes = 0; ///< largest message the peer's buffers hold, header included
-    std::uint32_t outstanding = 0;   ///< requests posted for this peer and not retired
-    std::uint64_t messages_sent = 0;
+    std::uint32_t message_bytes = 0;    ///< largest message the peer's buffers hold, header included
+    std::uint32_t outstanding = 0;      ///< requests posted for this peer and not retired
+    std::uint64_t messages_sent = 0;    ///< posted
+    std::uint64_t messages_retired = 0; ///< of these; on one queue pair in order
     std::uint64_t messages_received = 0;
-    Status failure{};           ///< first root cause, where failed
-    std::string failure_record; ///< the same as one full sentence
+    Status failure = not_connected(); ///< first root cause; until connected, that it is not
+    std::string failure_record;       ///< the same as one full sentence
 };
 
 } // namespace verbena::peer

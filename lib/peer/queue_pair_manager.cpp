@@ -35,15 +35,14 @@ Queue::~Queue() {
 QueuePairManager::QueuePairManager(wire::Device& device, const ManagerOptions& options)
     : device_(device), options_(options), channels_(options.size) {
     const std::uint32_t peers = options.size - 1;
-    const std::uint32_t buffers = options.receive_window + flow::CreditWindow::spare_buffers;
     for (std::uint32_t rank = 0; rank < options.size; ++rank) channels_[rank].rank = rank;
     if (peers == 0) return;
     if (is_shared()) {
-        add_queue(options.rank, peers * buffers, 1);
+        add_queue(options.rank, peers, 1);
     } else {
         std::uint64_t left = peers;
         for (std::uint32_t rank = 0; rank < options.size; ++rank) {
-            if (rank != options.rank) add_queue(rank, buffers, left--);
+            if (rank != options.rank) add_queue(rank, 1, left--);
         }
     }
     for (Channel& channel : channels_) {
@@ -78,19 +77,30 @@ QueuePairManager::Completions& QueuePairManager::completions_for(std::uint32_t e
     return *completions_.back();
 }
 
-void QueuePairManager::add_queue(std::uint32_t rank, std::uint32_t receive_depth, std::uint64_t still_needed) {
+std::uint32_t QueuePairManager::buffers_for_a_peer() const noexcept {
+    return options_.receive_window + options_.reply_buffers + flow::CreditWindow::spare_buffers;
+}
+
+void QueuePairManager::add_queue(std::uint32_t rank, std::uint32_t peers, std::uint64_t still_needed) {
     wire::QueuePairOptions wanted = options_.queue_pair;
-    wanted.receive_depth = receive_depth;
-    Completions& completions = completions_for(wanted.send_depth + receive_depth, still_needed);
+    wanted.receive_depth = peers * buffers_for_a_peer();
+    Completions& completions = completions_for(wanted.send_depth + wanted.receive_depth, still_needed);
     wanted.send_cq = completions.queue.get();
     wanted.receive_cq = completions.queue.get();
     auto queue_pair = device_.create_queue_pair(wanted);
-    if (queue_pair->granted().receive_depth < receive_depth) {
-        throw Error(ErrorCode::exhausted,
-                    fmt::format("{}: {} receive buffers are needed, the provider grants {}", device_.describe(),
-                                receive_depth, queue_pair->granted().receive_depth),
-                    "lower the setting receive-window");
+    const std::uint32_t granted = queue_pair->granted().receive_depth;
+    if (granted < wanted.receive_depth) {
+        // A smaller window is slower and works. It is told to the peers, so nobody counts on more.
+        const std::uint32_t beyond_window = buffers_for_a_peer() - options_.receive_window;
+        if (granted / peers <= beyond_window) {
+            throw Error(ErrorCode::exhausted,
+                        fmt::format("{}: {} peers need {} receive buffers at least, the provider grants {}",
+                                    device_.describe(), peers, peers * (beyond_window + 1), granted),
+                        "use another transport (settings wire and device) for so many ranks");
+        }
+        options_.receive_window = granted / peers - beyond_window;
     }
+    const std::uint32_t receive_depth = peers * buffers_for_a_peer();
     const auto index = static_cast<std::uint32_t>(queues_.size());
     queues_.push_back(std::make_unique<Queue>(device_, std::move(queue_pair), index, rank, receive_depth, options_));
     channels_[rank].send_queue = &queues_.back()->sends;
@@ -125,7 +135,7 @@ void QueuePairManager::connect(std::uint32_t peer, std::span<const std::byte> re
     channel.message_bytes = std::min(prefix.message_bytes, options_.message_bytes);
     // Buffers first: the peer may send as soon as both ends are connected. Some providers take receives only from the
     // INIT state on, which every queue pair has when it is made.
-    channel.receive_pool->post_fresh(options_.receive_window + flow::CreditWindow::spare_buffers);
+    channel.receive_pool->post_fresh(buffers_for_a_peer());
     const auto own = remote.subspan(sizeof prefix);
     if (is_shared()) {
         channel.handle = channel.send_queue->queue_pair().resolve(own);
@@ -139,29 +149,54 @@ void QueuePairManager::stop(std::uint32_t rank) {
     if (!is_shared()) channels_[rank].send_queue->queue_pair().fail();
 }
 
+std::uint32_t QueuePairManager::rank_of_number(std::uint32_t queue_pair) const noexcept {
+    for (const auto& queue : queues_) {
+        if (!is_shared() && queue->queue_pair->number() == queue_pair) return queue->rank;
+    }
+    return options_.size;
+}
+
 std::size_t QueuePairManager::poll(Sink& sink) {
     std::array<wire::Completion, 32> batch;
     std::size_t handled = 0;
     for (const auto& completions : completions_) {
         const std::size_t count = completions->queue->poll(batch);
-        for (const wire::Completion& completion : std::span(batch).first(count)) {
-            const auto index = static_cast<std::uint32_t>(completion.wr_id >> SendQueue::slot_bits);
-            Queue& queue = *queues_[index];
-            if (!completion.is_receive) {
-                queue.sends.retire(completion, [&](const SlotContext& context, wire::CompletionStatus status) {
-                    --channels_[context.rank].outstanding;
-                    sink.on_retired(context, completion, status);
-                });
-            } else if (completion.status == wire::CompletionStatus::success) {
-                const auto buffer = static_cast<std::uint32_t>(completion.wr_id & SendQueue::slot_mask);
-                sink.on_message({index, buffer}, queue.receives.message(buffer, completion));
-            } else if (completion.status != wire::CompletionStatus::flushed) {
-                sink.on_queue_failed(index, completion);
+        const auto polled = std::span(batch).first(count);
+        bool has_flushed_receives = false;
+        for (const wire::Completion& completion : polled) {
+            if (completion.is_receive && completion.status == wire::CompletionStatus::flushed) {
+                has_flushed_receives = true;
+            } else {
+                handle(completion, sink);
             }
+        }
+        // Flushed receives last: what put the queue pair into the error state is the better cause, where it is known.
+        // Where a peer's bad request did, they are the only sign.
+        for (const wire::Completion& completion : polled) {
+            if (!has_flushed_receives) break;
+            if (completion.is_receive && completion.status == wire::CompletionStatus::flushed) handle(completion, sink);
         }
         handled += count;
     }
     return handled;
+}
+
+void QueuePairManager::handle(const wire::Completion& completion, Sink& sink) {
+    const auto index = static_cast<std::uint32_t>(completion.wr_id >> SendQueue::slot_bits);
+    Queue& queue = *queues_[index];
+    if (!completion.is_receive) {
+        queue.sends.retire(completion, [&](const SlotContext& context, wire::CompletionStatus status) {
+            --channels_[context.rank].outstanding;
+            sink.on_retired(context, completion, status);
+        });
+        return;
+    }
+    const BufferId buffer{index, static_cast<std::uint32_t>(completion.wr_id & SendQueue::slot_mask)};
+    if (completion.status == wire::CompletionStatus::success) {
+        sink.on_message(buffer, queue.receives.message(buffer.buffer, completion));
+    } else {
+        sink.on_receive_failed(buffer, completion);
+    }
 }
 
 } // namespace verbena::peer

@@ -20,6 +20,7 @@ struct ManagerOptions {
     std::uint32_t rank = 0;
     std::uint32_t size = 1;
     std::uint32_t receive_window = 64; ///< counted messages a peer may have on the way to us
+    std::uint32_t reply_buffers = 0;   ///< posted for each peer beyond the window
     std::uint32_t message_bytes = 0;   ///< largest message, header included
     wire::QueuePairOptions queue_pair; ///< depths are set by the manager where they depend on the window
 };
@@ -33,8 +34,8 @@ class Sink {
                             wire::CompletionStatus status) = 0;
     /// A message arrived; its buffer is the sink's until it calls repost().
     virtual void on_message(BufferId buffer, std::span<std::byte> message) = 0;
-    /// A receive failed, which ends every channel of that queue pair; flushes are not reported.
-    virtual void on_queue_failed(std::uint32_t queue, const wire::Completion& completion) = 0;
+    /// A receive failed; its buffer is the sink's. A connected queue pair is over then.
+    virtual void on_receive_failed(BufferId buffer, const wire::Completion& completion) = 0;
 };
 
 /// One queue pair with both halves. `rank` is meaningful where the queue pair is connected.
@@ -70,7 +71,11 @@ class QueuePairManager {
     /// Takes the channel's queue pair out of service: what it holds flushes. Shared queue pairs serve on.
     void stop(std::uint32_t rank);
 
-    void repost(BufferId buffer) { queues_[buffer.queue]->receives.repost(buffer.buffer); }
+    /// Gives a buffer back to the device; false where the provider has no room now.
+    [[nodiscard]] bool repost(BufferId buffer) { return queues_[buffer.queue]->receives.repost(buffer.buffer); }
+    [[nodiscard]] std::uint32_t receive_window() const noexcept { return options_.receive_window; }
+    /// The rank whose connected queue pair has this number; the size of the job where none has.
+    [[nodiscard]] std::uint32_t rank_of_number(std::uint32_t queue_pair) const noexcept;
 
     /// Polls every completion queue once. Returns completions handled. Hot path.
     std::size_t poll(Sink& sink);
@@ -82,7 +87,9 @@ class QueuePairManager {
     };
 
     Completions& completions_for(std::uint32_t entries, std::uint64_t still_needed);
-    void add_queue(std::uint32_t rank, std::uint32_t receive_depth, std::uint64_t still_needed);
+    void add_queue(std::uint32_t rank, std::uint32_t peers, std::uint64_t still_needed);
+    [[nodiscard]] std::uint32_t buffers_for_a_peer() const noexcept;
+    void handle(const wire::Completion& completion, Sink& sink);
 
     wire::Device& device_;
     ManagerOptions options_;

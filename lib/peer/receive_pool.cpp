@@ -33,6 +33,4 @@ void ReceivePool::post_fresh(std::uint32_t count) {
     }
 }
 
-void ReceivePool::repost(std::uint32_t buffer) { (void)post(buffer); }
-
 } // namespace verbena::peer

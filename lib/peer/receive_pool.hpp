@@ -27,8 +27,8 @@ class ReceivePool {
 
     /// Posts `count` more buffers that were never posted. @throws Error where the provider refuses.
     void post_fresh(std::uint32_t count);
-    /// Gives a buffer back to the device. A broken queue pair takes none: its channel is over anyway.
-    void repost(std::uint32_t buffer);
+    /// Gives a buffer back to the device; false where the provider has no room now, or the queue pair is broken.
+    [[nodiscard]] bool repost(std::uint32_t buffer) { return post(buffer); }
 
     [[nodiscard]] std::span<std::byte> message(std::uint32_t buffer, const wire::Completion& completion) noexcept {
         return {memory_.data() + buffer * stride_ + completion.grh_bytes, completion.byte_count - completion.grh_bytes};

@@ -28,6 +28,8 @@ SendQueue::Posted SendQueue::post(wire::WorkRequest& request, const SlotContext&
     request.wr_id = wr_id_base_ | slot;
     const wire::PostResult result = queue_pair_.post_send({&request, 1});
     if (result.accepted == 0) [[unlikely]] {
+        last_errno_ = result.native_errno;
+        was_invalid_ = result.refusal != wire::Refusal::queue_full && result.refusal != wire::Refusal::queue_broken;
         if (result.refusal != wire::Refusal::queue_full) return Posted::broken;
         ++divergences_;
         return Posted::refused;

@@ -38,6 +38,9 @@ class SendQueue {
     [[nodiscard]] const flow::SendQueueLedger& ledger() const noexcept { return ledger_; }
     [[nodiscard]] std::uint32_t inline_bytes() const noexcept { return queue_pair_.granted().inline_bytes; }
     [[nodiscard]] std::uint64_t divergences() const noexcept { return divergences_; }
+    /// errno of the last request that was not taken, and whether it was the request's fault, not the queue's.
+    [[nodiscard]] int last_errno() const noexcept { return last_errno_; }
+    [[nodiscard]] bool was_invalid() const noexcept { return was_invalid_; }
     [[nodiscard]] wire::QueuePair& queue_pair() const noexcept { return queue_pair_; }
 
     /// Staging buffer of the slot that the next post takes; its owner's until that slot is retired. Needs has_room().
@@ -60,7 +63,7 @@ class SendQueue {
         }
         const std::uint32_t oldest = oldest_slot();
         const std::uint32_t distance = slot >= oldest ? slot - oldest : slot + ledger_.capacity() - oldest;
-        if (distance >= ledger_.in_flight()) return; // already free: an error report of an older request
+        if (distance >= ledger_.in_flight()) return; // already free: a late flush of an older request
         const std::uint32_t freed = ledger_.retire_through(ledger_.next() - ledger_.in_flight() + distance);
         for (std::uint32_t step = 0; step < freed; ++step) {
             const std::uint32_t freed_slot = (oldest + step) % ledger_.capacity();
@@ -90,6 +93,8 @@ class SendQueue {
     std::vector<std::byte> slots_memory_;
     std::unique_ptr<wire::MemoryRegion> memory_region_;
     std::uint64_t divergences_ = 0;
+    int last_errno_ = 0;
+    bool was_invalid_ = false;
 };
 
 } // namespace verbena::peer

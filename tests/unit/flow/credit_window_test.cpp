@@ -7,6 +7,7 @@
 
 #include "flow/credit_window.hpp"
 
+using verbena::flow::CreditKind;
 using verbena::flow::CreditStamp;
 using verbena::flow::CreditWindow;
 
@@ -14,7 +15,7 @@ namespace {
 
 struct Message {
     CreditStamp stamp;
-    bool counted = true;
+    CreditKind kind = CreditKind::counted;
 };
 
 /// Two ends joined by two ordered links. `posted` counts the receive buffers an end really has: an arrival that finds
@@ -34,12 +35,16 @@ struct Pair {
 
     bool send(int from) {
         if (ends[from].credits.available() == 0) return false;
-        ends[1 - from].arriving.push_back({ends[from].credits.send_counted(), true});
+        ends[1 - from].arriving.push_back({ends[from].credits.send_counted(), CreditKind::counted});
         return true;
     }
     bool grant(int from) {
         if (!ends[from].credits.wants_bare_grant()) return false;
-        ends[1 - from].arriving.push_back({ends[from].credits.send_bare_grant(), false});
+        ends[1 - from].arriving.push_back({ends[from].credits.send_bare_grant(), CreditKind::bare_grant});
+        return true;
+    }
+    bool reply(int from) {
+        ends[1 - from].arriving.push_back({ends[from].credits.send_reply(), CreditKind::reply});
         return true;
     }
     bool receive(int at) {
@@ -48,11 +53,11 @@ struct Pair {
         REQUIRE(end.posted > 0); // else receiver not ready
         const Message message = end.arriving.front();
         end.arriving.pop_front();
-        if (message.counted) {
+        if (message.kind == CreditKind::counted) {
             --end.posted;
             ++end.held;
-        } // a bare grant's buffer is posted again at once
-        end.credits.receive(message.stamp, message.counted);
+        } // a bare grant's buffer, and a reply's, is posted again at once
+        end.credits.receive(message.stamp, message.kind);
         return true;
     }
     bool repost(int at) {
@@ -80,13 +85,14 @@ void explore(const Pair& pair, int length, std::uint64_t& states) {
     settled.settle();
     for (int end : {0, 1}) REQUIRE(settled.ends[end].credits.available() > 0); // nobody starves
     if (length == 0) return;
-    for (int move = 0; move < 8; ++move) {
+    for (int move = 0; move < 10; ++move) {
         Pair next = pair;
         const int end = move & 1;
         const bool moved = move < 2   ? next.send(end)
                            : move < 4 ? next.receive(end)
                            : move < 6 ? next.repost(end)
-                                      : next.grant(end);
+                           : move < 8 ? next.grant(end)
+                                      : next.reply(end);
         if (moved) explore(next, length - 1, states);
     }
 }
@@ -96,7 +102,7 @@ void explore(const Pair& pair, int length, std::uint64_t& states) {
 TEST_CASE("no interleaving starves an end or finds it without a buffer") {
     std::uint64_t states = 0;
     for (std::uint32_t a = 1; a <= 3; ++a) {
-        for (std::uint32_t b = 1; b <= 3; ++b) explore(Pair(a, b), 8, states);
+        for (std::uint32_t b = 1; b <= 3; ++b) explore(Pair(a, b), 7, states);
     }
     CHECK(states > 50'000);
 }
@@ -133,6 +139,7 @@ TEST_CASE("random walks at unequal windows never find an end without a buffer") 
     Pair pair(static_cast<std::uint32_t>(1 + random() % 100), static_cast<std::uint32_t>(1 + random() % 100));
     for (int step = 0; step < 300'000; ++step) {
         const int end = random() & 1;
+        if (random() % 5 == 0) pair.reply(end);
         switch (random() % 4) {
         case 0:
             pair.send(end);
@@ -153,8 +160,8 @@ TEST_CASE("random walks at unequal windows never find an end without a buffer") 
 
 TEST_CASE("an older stamp takes nothing back") {
     CreditWindow credits(4, 4);
-    credits.receive({6, 0}, true);
+    credits.receive({6, 0}, CreditKind::counted);
     CHECK(credits.available() == 6);
-    credits.receive({5, 0}, true);
+    credits.receive({5, 0}, CreditKind::counted);
     CHECK(credits.available() == 6);
 }

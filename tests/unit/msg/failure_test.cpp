@@ -45,6 +45,55 @@ TEST_CASE("when a peer dies every operation on its channel ends once, with the f
     CHECK(job[0].status(to_other).ok());
 }
 
+TEST_CASE("an early large message whose sender died ends its receive with the channel's cause") {
+    SimJob job(2, 24, sim::mlx5_like());
+    std::vector<std::byte> large(100'000);
+    std::vector<std::byte> got(large.size());
+    job[1].release(job[1].send(0, 0, 1, large));
+    for (int step = 0; step < 100; ++step) job.step();
+    job[0].fail_peer(1, {ErrorCode::peer_lost}, "gone");
+    const auto receive = job[0].receive(1, 0, 1, got);
+    REQUIRE(job[0].is_complete(receive));
+    CHECK(job[0].status(receive).code == ErrorCode::peer_lost);
+}
+
+TEST_CASE("a cancelled receive ends at once and takes no message, a cancelled send that waits is never sent") {
+    msg::EngineOptions options;
+    options.receive_window = 1;
+    SimJob job(2, 25, sim::mlx5_like(), options);
+    std::vector<std::byte> bytes(8, std::byte{1});
+    std::vector<std::byte> got(8);
+    const auto receive = job[1].receive(0, 0, 1, got);
+    job[1].cancel(receive);
+    CHECK(job[1].status(receive).code == ErrorCode::cancelled);
+    const auto first = job[0].send(1, 0, 1, bytes);
+    const auto second = job[0].send(1, 0, 1, bytes); // waits for a credit
+    job[0].cancel(first);
+    job[0].cancel(second);
+    CHECK(job[0].status(first).ok());
+    CHECK(job[0].status(second).code == ErrorCode::cancelled);
+    for (int step = 0; step < 1000; ++step) job.step();
+    CHECK(got == std::vector<std::byte>(8));
+    const auto one = job[1].receive(0, 0, 1, got);
+    REQUIRE(job.run_until_complete(1, one));
+    const auto none = job[1].receive(0, 0, 1, got);
+    for (int step = 0; step < 1000; ++step) job.step();
+    CHECK_FALSE(job[1].is_complete(none));
+}
+
+TEST_CASE("before it is connected a channel takes nothing, and says so") {
+    sim::Fabric fabric(1);
+    mem::Spaces spaces("off");
+    const auto device = fabric.device({});
+    msg::EngineOptions options;
+    options.size = 2;
+    msg::Engine engine(*device, spaces, options);
+    std::vector<std::byte> bytes(8);
+    CHECK(engine.status(engine.send(1, 0, 0, bytes)).code == ErrorCode::unavailable);
+    CHECK(engine.status(engine.receive(1, 0, 0, bytes)).code == ErrorCode::unavailable);
+    CHECK(engine.status(engine.flush(1)).code == ErrorCode::unavailable);
+}
+
 TEST_CASE("a peer reported lost from outside ends its operations without waiting for the transport") {
     SimJob job(2, 22, sim::mlx5_like());
     std::vector<std::byte> into(100);

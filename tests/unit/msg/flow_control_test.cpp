@@ -71,7 +71,7 @@ TEST_CASE("messages nobody asked for stay within their limit, the sender stalls,
     }
 }
 
-TEST_CASE("beyond the back-log limit a send ends with would_block, and asking again succeeds") {
+TEST_CASE("beyond the back-log limit a send ends as exhausted, and asking again succeeds") {
     msg::EngineOptions options;
     options.receive_window = 1;
     options.backlog_limit = 4;
@@ -80,7 +80,7 @@ TEST_CASE("beyond the back-log limit a send ends with would_block, and asking ag
     msg::OperationId refused{};
     for (;;) {
         const auto send = job[0].send(1, 0, 0, number(accepted.size()));
-        if (job[0].status(send).code == ErrorCode::would_block && job[0].is_complete(send)) {
+        if (job[0].status(send).code == ErrorCode::exhausted) {
             refused = send;
             break;
         }
@@ -119,6 +119,52 @@ TEST_CASE("a flush completes when everything before it was acknowledged, unsigna
     CHECK(job[1].is_complete(receive));
     const auto idle = job[0].flush(1);
     REQUIRE(job.run_until_complete(0, idle));
+}
+
+TEST_CASE("a flush completes although unsignaled replies follow its probe, and while large messages keep coming in") {
+    const auto* nic = GENERATE(as<const sim::Personality*>{}, &sim::mlx5_like(), &sim::rdm_like());
+    CAPTURE(nic->name);
+    SimJob job(2, 16, *nic);
+    const std::vector<std::byte> large(20'000);
+    std::vector<std::byte> got(large.size());
+    std::uint64_t ignored = 0;
+    // The peer's messages are fetched and answered all the time; a flush starts at every possible moment among that.
+    for (int offset = 0; offset < 60; ++offset) {
+        const auto receive = job[0].receive(1, 0, 1, got);
+        job[1].release(job[1].send(0, 0, 1, large));
+        job[0].release(job[0].send(1, 0, 2, number(1)));
+        for (int step = 0; step < offset; ++step) job.step();
+        const auto flush = job[0].flush(1);
+        REQUIRE(job.run_until(
+            [&] {
+                if (job[0].is_complete(flush)) return true;
+                job[0].release(job[0].receive(1, 0, 3, got)); // more and more come in
+                job[1].release(job[1].send(0, 0, 3, large));
+                return false;
+            },
+            3000));
+        REQUIRE(job.run_until_complete(0, receive));
+        job[0].release(flush);
+        job[0].release(receive);
+        const auto drain = job[1].receive(0, 0, 2, std::as_writable_bytes(std::span(&ignored, 1)));
+        REQUIRE(job.run_until_complete(1, drain));
+        job[1].release(drain);
+    }
+}
+
+TEST_CASE("a large message is answered also while the peer holds as many of ours as it has room for") {
+    msg::EngineOptions options;
+    options.unexpected_limit = 0;
+    options.receive_window = GENERATE(1u, 2u, 8u);
+    SimJob job(2, 17, sim::mlx5_like(), options);
+    for (std::uint64_t i = 0; i < 20; ++i) job[0].release(job[0].send(1, 0, 5, number(i))); // nobody asks for them
+    const std::vector<std::byte> large(50'000, std::byte{3});
+    std::vector<std::byte> got(large.size());
+    const auto receive = job[0].receive(1, 0, 1, got);
+    const auto send = job[1].send(0, 0, 1, large);
+    REQUIRE(job.run_until_complete(0, receive));
+    REQUIRE(job.run_until_complete(1, send));
+    CHECK(got == large);
 }
 
 TEST_CASE("a provider that refuses though there is room is counted and survived") {
