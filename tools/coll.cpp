@@ -126,6 +126,7 @@ int measure(Session& session, const Coll& coll, const AllReduceOptions& options,
     const bool is_printing = runtime.rank() == 0;
     const std::vector<std::size_t> counts = counts_of(coll, options.type);
     AllReduceTest test(session, options, counts.back() * size_of(options.type));
+    const ClosesOnFailure guard(session);
     bool is_right = true;
     for (const std::size_t count : counts) {
         const std::uint64_t bytes = count * size_of(options.type);
@@ -212,7 +213,9 @@ Run add_coll(CLI::App& command) {
     command.add_option("--iterations", coll->iterations, "timed calls a size [by size, 20 to 1000]")
         ->check(CLI::PositiveNumber.description(""))
         ->type_name("N");
-    command.add_option("--warmup", coll->warmup, "untimed calls before them [5]")->type_name("N");
+    command.add_option("--warmup", coll->warmup, "untimed calls before them [5]")
+        ->check(CLI::Range(0, 1 << 30).description(""))
+        ->type_name("N");
     command.add_option("--memory", coll->memory, "host, pinned, cuda, managed [host]")->type_name("KIND");
     command.add_flag("--in-place", coll->in_place, "the input is also the output");
     command.add_flag("--check,!--no-check", coll->check, "compare every element with the right result [on]");

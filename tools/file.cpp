@@ -55,6 +55,11 @@ OutputFile::OutputFile(std::string path, bool may_replace)
         throw Error(ErrorCode::refused, fmt::format("{} is there already", path_),
                     "give --output another name, or --replace");
     }
+    struct stat there {};
+    if (may_replace_ && lstat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+        throw Error(ErrorCode::refused, fmt::format("{} is no regular file: it is not replaced", path_),
+                    "give --output another name");
+    }
     descriptor_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0)
         fail(fmt::format("{} cannot be made", part_), "look at the folder, or at what an earlier try left behind");

@@ -145,6 +145,7 @@ Parameters parameters_of(const Perf& perf) {
 
 void measure(Session& session, const Perf& perf, bool is_initiator, Output& output) {
     Measurement measurement(session, largest_size(perf), perf.window, memory_kind_of(perf.memory));
+    const ClosesOnFailure guard(session);
     for (const std::string& name : perf.tests()) {
         const Test& test = test_named(name);
         for (const std::uint64_t bytes : parse_sizes(sizes_text(perf, test))) {
@@ -201,8 +202,9 @@ Run add_perf(CLI::App& command) {
     command.add_option("-n,--iterations", perf->iterations, "round trips or messages a size [by size]")
         ->check(CLI::PositiveNumber.description(""))
         ->type_name("N");
-    CLI::Option* warmup =
-        command.add_option("--warmup", perf->warmup, "untimed ones before them [a tenth, 2 to 100]")->type_name("N");
+    CLI::Option* warmup = command.add_option("--warmup", perf->warmup, "untimed ones before them [a tenth, 2 to 100]")
+                              ->check(CLI::Range(0, 1 << 30).description(""))
+                              ->type_name("N");
     command.add_option("-w,--window", perf->window, "messages on their way in bandwidth and rate; at least 1 [64]")
         ->check(CLI::Range(1, 65536).description(""))
         ->type_name("N");

@@ -130,6 +130,7 @@ void measure(Session& session, const Ping& ping, std::size_t bytes, const Option
     output.block({"parameters", session.description()});
     const auto interval = parse_duration(ping.interval);
     Pinger pinger(session, bytes);
+    const ClosesOnFailure guard(session);
     std::vector<double> times;
     std::uint64_t sent = 0;
     try {
@@ -174,7 +175,9 @@ int run(const Ping& ping, const Options& options) {
         measure(session, ping, bytes, options);
     } else {
         const std::uint64_t asked = parse_bytes(sizes[session.peer().rank()]);
-        Echo(session, std::min(asked, limit)).serve();
+        Echo echo(session, std::min(asked, limit));
+        const ClosesOnFailure guard(session);
+        echo.serve();
     }
     return done;
 }
@@ -185,7 +188,7 @@ Run add_ping(CLI::App& command) {
     auto ping = std::make_shared<Ping>();
     add_pair_options(command, ping->pair, true);
     command.add_option("-c,--count", ping->count, "round trips [5]")
-        ->check(CLI::PositiveNumber.description(""))
+        ->check(CLI::Range(1, 1 << 30).description(""))
         ->type_name("N");
     command.add_option("-s,--size", ping->size, "message size [64]")->type_name("BYTES");
     command.add_option("-i,--interval", ping->interval, "time from one round trip to the next [200ms]")

@@ -60,6 +60,9 @@ std::uint64_t Session::finish(Operation& operation, std::string_view what) {
     }
     if (status.ok()) return status.bytes;
     std::string failure = peer_ ? peer_->describe().failure : std::string();
+    if (status.code == ErrorCode::peer_lost && !peer_ && status.source != runtime_.rank()) {
+        failure = runtime_.endpoint(status.source).describe().failure;
+    }
     if (!failure.empty()) failure = ": " + failure;
     throw Error(status.code, fmt::format("{}: {}{}", what, describe(status), failure), advice_for(status.code),
                 status.cause);

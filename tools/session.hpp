@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,22 @@ class Session {
     std::chrono::nanoseconds limit_;
     std::optional<Endpoint> peer_;
     Interruptible interruptible_;
+};
+
+/// Declared after buffers that messages move into or out of: when a failure or a signal leaves their scope, the runtime
+/// is closed before they go, since closing still moves messages.
+class ClosesOnFailure {
+  public:
+    explicit ClosesOnFailure(Session& session) : session_(session), exceptions_(std::uncaught_exceptions()) {}
+    ~ClosesOnFailure() {
+        if (std::uncaught_exceptions() > exceptions_) session_.runtime().close();
+    }
+    ClosesOnFailure(const ClosesOnFailure&) = delete;
+    ClosesOnFailure& operator=(const ClosesOnFailure&) = delete;
+
+  private:
+    Session& session_;
+    int exceptions_;
 };
 
 } // namespace verbena::tools

@@ -52,6 +52,7 @@ class Ring {
 
 std::string send_all(Session& session, InputFile& file) {
     Ring ring(session);
+    const ClosesOnFailure guard(session);
     FileHash hash;
     const std::uint64_t chunks = Ring::chunks(file.size());
     for (std::uint64_t i = 0; i < chunks; ++i) {
@@ -68,6 +69,7 @@ std::string send_all(Session& session, InputFile& file) {
 
 std::string receive_all(Session& session, OutputFile& file, std::uint64_t total) {
     Ring ring(session);
+    const ClosesOnFailure guard(session);
     FileHash hash;
     const std::uint64_t chunks = Ring::chunks(total);
     const auto post = [&](std::uint64_t i) {

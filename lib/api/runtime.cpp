@@ -20,7 +20,9 @@ const Selection& Runtime::selection() const noexcept { return core_->selection; 
 const Settings& Runtime::settings() const noexcept { return core_->settings; }
 Group Runtime::world() noexcept { return Group(core_.get()); }
 std::size_t Runtime::progress() { return core_->progress(); }
-void Runtime::close() noexcept { core_->close(); }
+void Runtime::close() noexcept {
+    if (core_) core_->close(); // none in one that was moved from
+}
 
 Endpoint Runtime::endpoint(std::uint32_t rank) {
     if (rank >= size() || rank == this->rank()) {

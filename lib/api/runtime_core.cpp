@@ -19,6 +19,8 @@ constexpr auto between_looks_at_the_store = std::chrono::milliseconds(1);
 constexpr std::uint64_t yields_before_sleep = 20'000;
 constexpr auto sleep_between_polls = std::chrono::microseconds(50);
 
+constexpr msg::Context closing_context = 2; ///< 0 is the user's, 1 the world's
+
 /// About 80 us: longer than a message takes, shorter than a scheduler's slice.
 constexpr std::uint64_t default_spin_polls = 2000;
 
@@ -63,9 +65,13 @@ void RuntimeCore::look_for_lost_ranks() {
     if (!store || now - last_look_ < between_looks_at_the_store) return;
     last_look_ = now;
     for (const boot::Lost& lost : store->poll_lost()) {
+        while (engine->progress() > 0) {
+        } // what has arrived is not lost with its sender
         Status status;
         status.code = ErrorCode::peer_lost;
         status.scope = Scope::channel;
+        status.source = lost.rank.value_or(job.rank);
+        engine->fail_tasks(status);
         for (std::uint32_t rank = 0; rank < job.size; ++rank) {
             if (rank == job.rank || (lost.rank && *lost.rank != rank)) continue;
             engine->fail_peer(rank, status,
@@ -101,7 +107,8 @@ void RuntimeCore::close() noexcept {
         // a peer waits for their acknowledgement.
         if (world && job.size > 1) {
             bool everybody_is_here = false;
-            const msg::OperationId met = world->barrier();
+            coll::Collectives closing(*engine, closing_context); // not to meet what others still do in the world
+            const msg::OperationId met = closing.barrier();
             if (wait(met, deadline)) everybody_is_here = engine->status(met).ok();
             engine->release(met);
             for (std::uint32_t rank = 0; rank < job.size; ++rank) {

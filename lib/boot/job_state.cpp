@@ -120,6 +120,7 @@ void JobState::leave(std::uint32_t rank, Outbox& out) {
             }
         }
     }
+    send_to_all(RankLeft{rank}, out);
 }
 
 void JobState::lose(std::uint32_t rank, const std::string& reason, Outbox& out) {

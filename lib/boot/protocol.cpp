@@ -23,6 +23,7 @@ void fields(auto& f, Gathered& m) { f.all(f.name(m.name), m.round, m.first_rank,
 void fields(auto& f, MissingRank& m) { f.all(m.rank, f.name(m.host)); }
 void fields(auto& f, Missing& m) { f.all(f.name(m.name), m.round, m.total, m.ranks); }
 void fields(auto& f, Unfinishable& m) { f.all(f.name(m.name), m.round, m.who); }
+void fields(auto& f, RankLeft& m) { f.all(m.rank); }
 void fields(auto& f, RankLost& m) { f.all(m.rank, f.name(m.reason)); }
 void fields(auto&, Closing&) {}
 

@@ -122,6 +122,11 @@ struct Unfinishable {
     MissingRank who;
 };
 /// A rank's process, or the path to it, is gone.
+/// A rank has left in good order: whoever still waits for it waits in vain.
+struct RankLeft {
+    std::uint32_t rank = 0;
+};
+
 struct RankLost {
     std::uint32_t rank = 0;
     std::string reason;
@@ -131,7 +136,7 @@ struct Closing {};
 
 /// The alternative's index is the message's Type byte: append only.
 using Message = std::variant<Join, Put, Get, Contribute, AskMissing, Leave, Welcome, Value, Gathered, Missing,
-                             Unfinishable, RankLost, Closing>;
+                             Unfinishable, RankLost, Closing, RankLeft>;
 
 [[nodiscard]] std::string encode(const Message& message);
 /// Any bytes give a message or an Error (protocol_violation); trailing bytes are a violation.

@@ -222,6 +222,8 @@ class StoreClient::Impl {
             gatherings_[end->name].unfinishable = end->who;
         } else if (auto* rank = std::get_if<RankLost>(&message)) {
             add_lost({rank->rank, std::move(rank->reason)});
+        } else if (const auto* left = std::get_if<RankLeft>(&message)) {
+            unreported_.push_back({left->rank, "it left the job"}); // exchanges that do not need it go on
         } else if (std::holds_alternative<Closing>(message)) {
             has_closed_ = true;
             is_open_ = false;

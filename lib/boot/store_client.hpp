@@ -13,7 +13,7 @@
 
 namespace verbena::boot {
 
-/// A rank whose process, or the path to it, is gone.
+/// A rank whose process, or the path to it, is gone, or that has left the job.
 struct Lost {
     std::optional<std::uint32_t> rank; ///< empty: the store itself, and no rank is known to host it
     std::string reason;

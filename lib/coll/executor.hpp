@@ -40,6 +40,9 @@ class PlanTask final : public msg::Task {
     ~PlanTask() override;
 
     std::optional<Status> advance(msg::Engine& engine) override;
+    void fail(const Status& status) override {
+        if (!failure_) failure_ = status;
+    }
 
   private:
     void start_what_can(msg::Engine& engine);

@@ -111,6 +111,10 @@ void Engine::fail_peer(std::uint32_t rank, const Status& status, const std::stri
     impl_->fail_channel(rank, status, sentence);
 }
 
+void Engine::fail_tasks(const Status& status) {
+    for (const std::uint32_t index : impl_->tasks) impl_->operations[index].task->fail(status);
+}
+
 std::unique_ptr<Engine::Registration> Engine::register_memory(std::span<std::byte> memory, Access access) {
     const mem::Classification found = impl_->spaces.classify(memory.data());
     if (!found.problem.empty()) throw Error(ErrorCode::invalid_argument, found.problem);

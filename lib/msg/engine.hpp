@@ -57,6 +57,8 @@ class Task {
   public:
     virtual ~Task() = default;
     virtual std::optional<Status> advance(Engine& engine) = 0;
+    /// It cannot succeed any more: a rank is gone. It ends with this status as soon as nothing of it is on its way.
+    virtual void fail(const Status& status) = 0;
 };
 
 class Engine {
@@ -96,6 +98,9 @@ class Engine {
 
     /// Ends the channel: every operation on it ends with this status, its first root cause is kept.
     void fail_peer(std::uint32_t rank, const Status& status, const std::string& sentence);
+
+    /// Ends every composite operation, since each needs all ranks and `status.source` is gone.
+    void fail_tasks(const Status& status);
 
     /// Registers memory for messages; unregistered memory works too, at the price of a registration an operation.
     class Registration;

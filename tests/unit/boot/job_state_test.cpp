@@ -113,7 +113,10 @@ TEST_CASE("a leave ends the exchanges that need the leaver, and only those") {
     after(job, 1, Contribute{"with", 0, "from 1"});
     after(job, 0, Contribute{"without", 0, ""});
     const Outbox out = after(job, 1, Leave{});
-    REQUIRE(out.size() == 1);
+    REQUIRE(out.size() == 3); // both others hear of it as well
+    CHECK(std::get<RankLeft>(for_rank(out, 2).at(0)).rank == 1);
+    REQUIRE(for_rank(out, 0).size() == 2);
+    CHECK(std::get<RankLeft>(for_rank(out, 0).at(1)).rank == 1);
     CHECK(std::get<Unfinishable>(for_rank(out, 0).at(0)).name == "without");
     CHECK(std::get<Unfinishable>(for_rank(out, 0).at(0)).who.host == "host1");
     CHECK(std::get<Unfinishable>(for_rank(after(job, 2, Contribute{"without", 0, ""}), 2).at(0)).who.rank == 1);
