@@ -10,15 +10,32 @@
 #include <vector>
 
 #include <verbena/export.hpp>
+#include <verbena/float16.hpp>
 #include <verbena/operation.hpp>
 
 namespace verbena {
 
-/// Element types of reductions.
-enum class DataType : std::uint8_t { i8, u8, i32, u32, i64, u64, f32, f64 };
+/// Element types. f16 is IEEE 754 binary16, bf16 the upper half of an f32; both are reduced in f32 and rounded to the
+/// nearest after each step of an algorithm. Reductions of them take host memory; GPU memory is refused.
+enum class DataType : std::uint8_t { i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16 };
 /// Integer sums and products wrap modulo 2^n. `avg` is the sum divided by the number of ranks (integers: truncated).
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, avg };
 
+/// What ranks do together; Group has a call for each.
+enum class Collective : std::uint8_t {
+    barrier,
+    all_reduce,
+    broadcast,
+    reduce,
+    reduce_scatter,
+    all_gather,
+    gather,
+    scatter,
+    all_to_all,
+};
+
+[[nodiscard]] VERBENA_API std::string_view name(Collective collective) noexcept; ///< "all_reduce"
+[[nodiscard]] VERBENA_API std::optional<Collective> collective_of(std::string_view name) noexcept;
 [[nodiscard]] VERBENA_API std::string_view name(DataType type) noexcept;
 [[nodiscard]] VERBENA_API std::string_view name(ReduceOp op) noexcept;
 [[nodiscard]] VERBENA_API std::size_t size_of(DataType type) noexcept; ///< bytes
@@ -58,6 +75,14 @@ struct DataTypeOf<float> {
 template <>
 struct DataTypeOf<double> {
     static constexpr DataType value = DataType::f64;
+};
+template <>
+struct DataTypeOf<Float16> {
+    static constexpr DataType value = DataType::f16;
+};
+template <>
+struct DataTypeOf<Bfloat16> {
+    static constexpr DataType value = DataType::bf16;
 };
 
 /// Which algorithm a collective would take, and why.

@@ -45,6 +45,10 @@ Place check_all_reduce(const mem::Spaces& spaces, const void* input, const void*
 
     const mem::Classification source = spaces.classify(input);
     if (!source.problem.empty()) refuse("input: " + source.problem);
+    if ((type == DataType::f16 || type == DataType::bf16) && !spaces.space(source.kind).is_host_accessible()) {
+        refuse(fmt::format("{} memory is not reduced as {}", name(source.kind), name(type)),
+               "reduce f16 and bf16 in host memory, or convert to f32 first");
+    }
     if (apart == 0) return {&spaces.space(source.kind), source.gpu};
     const mem::Classification target = spaces.classify(output);
     if (!target.problem.empty()) refuse("output: " + target.problem);
