@@ -100,7 +100,7 @@ void RuntimeCore::close() noexcept {
         // a peer waits for their acknowledgement.
         if (world && job.size > 1) {
             bool everybody_is_here = false;
-            const msg::OperationId met = world->barrier();
+            const msg::OperationId met = world->start({.collective = Collective::barrier});
             if (wait(met, deadline)) everybody_is_here = engine->status(met).ok();
             engine->release(met);
             for (std::uint32_t rank = 0; rank < job.size; ++rank) {
