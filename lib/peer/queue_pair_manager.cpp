@@ -1,7 +1,6 @@
 #include "peer/queue_pair_manager.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -140,11 +139,10 @@ void QueuePairManager::stop(std::uint32_t rank) {
 }
 
 std::size_t QueuePairManager::poll(Sink& sink) {
-    std::array<wire::Completion, 32> batch;
     std::size_t handled = 0;
     for (const auto& completions : completions_) {
-        const std::size_t count = completions->queue->poll(batch);
-        for (const wire::Completion& completion : std::span(batch).first(count)) {
+        const std::size_t count = completions->queue->poll(batch_);
+        for (const wire::Completion& completion : std::span(batch_).first(count)) {
             const auto index = static_cast<std::uint32_t>(completion.wr_id >> SendQueue::slot_bits);
             Queue& queue = *queues_[index];
             if (!completion.is_receive) {
