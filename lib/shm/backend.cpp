@@ -60,12 +60,13 @@ class ShmBackend final : public wire::Backend {
         const std::string wanted = settings.text("device");
         std::vector<Selection> chosen;
         for (const DeviceInfo& device : devices) {
+            const std::string what = fmt::format("{} ({})", device.name, device.driver); // libfabric has a "shm" too
             if (!wanted.empty() && wanted != device.name) {
-                rejected.push_back({device.name, fmt::format("the setting device asks for {}", wanted)});
+                rejected.push_back({what, fmt::format("the setting device asks for {}", wanted)});
             } else if (!device.problem.empty()) {
-                rejected.push_back({device.name, device.problem});
+                rejected.push_back({what, device.problem});
             } else if (wanted.empty() && !placement.all_here) {
-                rejected.push_back({device.name, wire::reaches_this_host_only(placement)});
+                rejected.push_back({what, wire::reaches_this_host_only(placement)});
             } else {
                 Selection selection;
                 selection.backend = device.backend;

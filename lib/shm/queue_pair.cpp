@@ -94,9 +94,7 @@ wire::QueuePairInfo QueuePair::describe() const {
     if (peer_.pid != 0) {
         info.remote = fmt::format("process {} qp {:#x}, {}", peer_.pid, peer_queue_pair_, attach_note_);
     }
-    // There are no packets; what stands for them is the longest fragment.
-    info.local_mtu_bytes = info.remote_mtu_bytes = info.path_mtu_bytes = ring_of(inbound_.data()).max_payload_bytes();
-    return info;
+    return info; // there are no packets, and so no MTU
 }
 
 wire::Address QueuePair::address() const {
