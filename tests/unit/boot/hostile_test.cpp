@@ -76,8 +76,14 @@ class Workers {
     std::string work(StoreClient& client, std::uint32_t rank) {
         while (true) {
             const auto said = client.exchange("go", rank == 0 && stop_ ? "stop" : "go", in(60s));
-            if (said.at(0) == "stop") return client.poll_lost().empty() ? "well" : "lost someone";
-            ++rounds_;
+            if (said.at(0) != "stop") {
+                ++rounds_;
+                continue;
+            }
+            for (const Lost& lost : client.poll_lost()) {
+                if (lost.reason != "it left the job") return "lost someone"; // another worker may stop first
+            }
+            return "well";
         }
     }
 

@@ -102,7 +102,7 @@ void explore(const Pair& pair, int length, std::uint64_t& states) {
 TEST_CASE("no interleaving starves an end or finds it without a buffer") {
     std::uint64_t states = 0;
     for (std::uint32_t a = 1; a <= 3; ++a) {
-        for (std::uint32_t b = 1; b <= 3; ++b) explore(Pair(a, b), 7, states);
+        for (std::uint32_t b = 1; b <= 3; ++b) explore(Pair(a, b), 6, states);
     }
     CHECK(states > 50'000);
 }
