@@ -43,6 +43,11 @@ void GpuSpace::reduce(DataType type, ReduceOp op, std::byte* output, std::span<c
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("a reduction takes 2 to {} inputs and was given {}", max_reduce_inputs, inputs.size()));
     }
+    if (type == DataType::f16 || type == DataType::bf16) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{} memory is not reduced as {}", name(kind()), name(type)),
+                    "reduce f16 and bf16 in host memory, or convert to f32 first");
+    }
     if (count == 0) return;
     const int gpu = common_gpu(kind(), output, inputs);
     const CurrentGpu current(gpu);

@@ -157,6 +157,9 @@ Kernel kernel_of(DataType type, ReduceOp op) {
         return kernel_of<float>(op);
     case DataType::f64:
         return kernel_of<double>(op);
+    case DataType::f16: // refused by GpuSpace::reduce()
+    case DataType::bf16:
+        break;
     }
     return nullptr;
 }

@@ -1,4 +1,4 @@
-/// `verbena coll all_reduce`: time, bandwidth and correctness over any number of ranks.
+/// `verbena coll`: time, bandwidth and correctness over any number of ranks.
 #include <algorithm>
 #include <memory>
 
@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <verbena/error.hpp>
 
+#include "coll_operation.hpp"
 #include "collective.hpp"
 #include "command.hpp"
 #include "launch.hpp"
@@ -26,38 +27,54 @@ struct Coll {
     std::uint64_t warmup = 5;
     std::string type = "f32";
     std::string op = "sum";
+    std::uint32_t root = 0;
     std::string memory = "host";
     std::string algorithm;
     bool in_place = false;
     bool check = true;
 };
 
-AllReduceOptions all_reduce_options(const Coll& coll) {
-    AllReduceOptions options;
+CollectiveOptions options_of(const Coll& coll) {
+    const CollOperation& operation = coll_operation_named(coll.operation);
     const auto type = data_type_of(coll.type);
     const auto op = reduce_op_of(coll.op);
     if (!type) {
         throw Error(ErrorCode::invalid_argument, fmt::format("no element type is called \"{}\"", coll.type),
-                    "the types are i8, u8, i32, u32, i64, u64, f32, f64");
+                    "the types are i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16");
     }
     if (!op) {
         throw Error(ErrorCode::invalid_argument, fmt::format("no reduction is called \"{}\"", coll.op),
                     "the reductions are sum, prod, min, max, avg");
     }
-    const std::vector<std::string> known = Group::all_reduce_algorithms();
+    const std::vector<std::string> known = Group::algorithms(operation.collective);
     if (!coll.algorithm.empty() && std::find(known.begin(), known.end(), coll.algorithm) == known.end()) {
         throw Error(ErrorCode::invalid_argument,
-                    fmt::format("no all-reduce algorithm is called \"{}\"", coll.algorithm),
+                    fmt::format("no {} algorithm is called \"{}\"", coll.operation, coll.algorithm),
                     fmt::format("the algorithms are {}", fmt::join(known, ", ")));
     }
-    return {*type, *op, coll.algorithm, coll.in_place, coll.check, memory_kind_of(coll.memory)};
+    if (coll.in_place && !operation.works_in_place()) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("{} does not work in place", coll.operation),
+                    "leave --in-place out");
+    }
+    if (coll.root != 0 && !operation.has_root()) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("{} has no root", coll.operation), "leave --root out");
+    }
+    if (coll.ranks != 0 && coll.root >= coll.ranks) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("{} is no rank: there are {}", coll.root, coll.ranks),
+                    fmt::format("the root is one of 0 to {}", coll.ranks - 1));
+    }
+    // Only a reduction has one; other operations' inputs are as those of a sum.
+    const ReduceOp reduction = operation.reduces ? *op : ReduceOp::sum;
+    return {operation,      *type,         reduction,  coll.root,
+            coll.algorithm, coll.in_place, coll.check, memory_kind_of(coll.memory)};
 }
 
-/// Whole elements only. @throws Error for a size that holds none.
-std::vector<std::size_t> counts_of(const Coll& coll, DataType type) {
+/// What the calls are told, a size after the other: whole elements only. @throws Error for a size that holds none.
+std::vector<std::size_t> counts_of(const Coll& coll, const CollOperation& operation, DataType type,
+                                   std::uint32_t ranks) {
     std::vector<std::size_t> counts;
     for (const std::uint64_t bytes : parse_sizes(coll.sizes, coll.factor)) {
-        const std::size_t count = bytes / size_of(type);
+        const std::size_t count = block_count(operation, bytes, size_of(type), ranks);
         if (count == 0) {
             throw Error(ErrorCode::invalid_argument,
                         fmt::format("{} bytes hold no {}, which takes {}", bytes, name(type), size_of(type)),
@@ -80,7 +97,7 @@ bool is_launcher(const Coll& coll, const Settings& settings) {
 }
 
 std::string wrong_sentence(std::uint32_t rank, const RankResult& result, std::size_t count,
-                           const AllReduceOptions& options) {
+                           const CollectiveOptions& options) {
     return fmt::format(
         "wrong result on rank {}: element {} of {} ({} {}, iteration {}) should be {} and is {}; {} wrong in all "
         "there",
@@ -88,15 +105,15 @@ std::string wrong_sentence(std::uint32_t rank, const RankResult& result, std::si
         result.wrong);
 }
 
-std::size_t longest_algorithm() {
+std::size_t longest_algorithm(Collective collective) {
     std::size_t longest = 0;
-    for (const std::string& name : Group::all_reduce_algorithms()) longest = std::max(longest, name.size());
+    for (const std::string& name : Group::algorithms(collective)) longest = std::max(longest, name.size());
     return longest;
 }
 
-Record row_of(const AllReduceOptions& options, std::size_t count, const std::string& algorithm, std::uint64_t warmup,
+Record row_of(const CollectiveOptions& options, std::size_t count, const std::string& algorithm, std::uint64_t warmup,
               std::uint64_t iterations, std::uint32_t ranks, const std::vector<RankResult>& results) {
-    const std::uint64_t bytes = count * size_of(options.type);
+    const std::uint64_t bytes = longer_count(options.operation, count, ranks) * size_of(options.type);
     const auto slowest = std::max_element(results.begin(), results.end(), [](const auto& left, const auto& right) {
         return left.seconds < right.seconds;
     });
@@ -104,14 +121,15 @@ Record row_of(const AllReduceOptions& options, std::size_t count, const std::str
     const double algorithm_bandwidth = algorithm_gigabytes_per_second(bytes, time);
     Record row{"result",
                {whole("size_bytes", "bytes", bytes), whole("count", "count", count),
-                word("type", "type", std::string(name(options.type))), word("op", "op", std::string(name(options.op))),
-                word("algorithm", "algorithm", algorithm, longest_algorithm()),
+                word("type", "type", std::string(name(options.type))),
+                word("op", "op", std::string(options.operation.reduces ? name(options.op) : "none")),
+                word("algorithm", "algorithm", algorithm, longest_algorithm(options.operation.collective)),
                 whole("iterations", "iterations", iterations), whole("warmup", "warmup", warmup),
                 real("time_us", "time us", Microseconds(time).count(), 2),
                 real("algorithm_bandwidth_gigabytes_per_second", "algbw GB/s", algorithm_bandwidth, 3)}};
     if (ranks > 1) { // one rank has no bus
         row.fields.push_back(real("bus_bandwidth_gigabytes_per_second", "busbw GB/s",
-                                  all_reduce_bus_bandwidth(algorithm_bandwidth, ranks), 3));
+                                  bus_bandwidth(options.operation, algorithm_bandwidth, ranks), 3));
     }
     if (options.check) {
         std::uint64_t wrong = 0;
@@ -121,24 +139,27 @@ Record row_of(const AllReduceOptions& options, std::size_t count, const std::str
     return row;
 }
 
-int measure(Session& session, const Coll& coll, const AllReduceOptions& options, Output& output) {
+int measure(Session& session, const Coll& coll, const CollectiveOptions& options, Output& output) {
     Runtime& runtime = session.runtime();
     const bool is_printing = runtime.rank() == 0;
-    const std::vector<std::size_t> counts = counts_of(coll, options.type);
-    AllReduceTest test(session, options, counts.back() * size_of(options.type));
+    const std::vector<std::size_t> counts = counts_of(coll, options.operation, options.type, runtime.size());
+    const auto bytes_of = [&](std::size_t count) {
+        return longer_count(options.operation, count, runtime.size()) * size_of(options.type);
+    };
+    CollectiveTest test(session, options, bytes_of(counts.back()));
     const ClosesOnFailure guard(session);
     bool is_right = true;
     for (const std::size_t count : counts) {
-        const std::uint64_t bytes = count * size_of(options.type);
+        const std::uint64_t bytes = bytes_of(count);
         const std::uint64_t iterations =
             coll.iterations != 0 ? coll.iterations : default_iterations(bytes, 256ull << 20, 20, 1000);
-        if (is_printing) progress(fmt::format("all_reduce, {}, {} iterations", size_text(bytes), iterations));
+        if (is_printing) progress(fmt::format("{}, {}, {} iterations", coll.operation, size_text(bytes), iterations));
         const RankResult mine = test.run(count, coll.warmup, iterations);
         std::vector<RankResult> results;
         for (const std::string& text : session.exchange(mine.encode())) results.push_back(RankResult::decode(text));
         const std::string algorithm = !options.algorithm.empty()
                                           ? options.algorithm
-                                          : runtime.world().explain_all_reduce(count, options.type).algorithm;
+                                          : runtime.world().explain(options.operation.collective, bytes).algorithm;
         if (is_printing) {
             progress("");
             output.row(row_of(options, count, algorithm, coll.warmup, iterations, runtime.size(), results));
@@ -159,6 +180,7 @@ Parameters parameters_of(const Coll& coll) {
     parameters.set("factor", fmt::format("{}", coll.factor));
     parameters.set("type", coll.type);
     parameters.set("op", coll.op);
+    parameters.set("root", fmt::format("{}", coll.root));
     parameters.set("algorithm", coll.algorithm);
     parameters.set("iterations", coll.iterations != 0 ? fmt::format("{}", coll.iterations) : "by size");
     parameters.set("warmup", fmt::format("{}", coll.warmup));
@@ -167,8 +189,8 @@ Parameters parameters_of(const Coll& coll) {
 }
 
 int run(const Coll& coll, const Options& options) {
-    const AllReduceOptions all_reduce = all_reduce_options(coll);
-    static_cast<void>(counts_of(coll, all_reduce.type));
+    const CollectiveOptions wanted = options_of(coll);
+    static_cast<void>(counts_of(coll, wanted.operation, wanted.type, 1));
     const Settings settings = settings_of(options);
     if (is_launcher(coll, settings)) {
         return launch({.ranks = coll.ranks, .command = own_command(options.arguments), .report_exit_status = false});
@@ -182,12 +204,13 @@ int run(const Coll& coll, const Options& options) {
         Record parameters{"parameters",
                           {word("operation", "operation", coll.operation), whole("ranks", "ranks", runtime.size())}};
         for (Field& field : session.description()) parameters.fields.push_back(std::move(field));
-        parameters.fields.push_back(word("memory", "memory", std::string(memory_note(all_reduce.memory))));
+        if (wanted.operation.has_root()) parameters.fields.push_back(whole("root", "root", wanted.root));
+        parameters.fields.push_back(word("memory", "memory", std::string(memory_note(wanted.memory))));
         parameters.fields.push_back(word("placement", "placement", coll.in_place ? "in place" : "out of place"));
         parameters.fields.push_back(word("time", "time", "mean of a call on the slowest rank"));
         output.block(parameters);
     }
-    const int status = measure(session, coll, all_reduce, output);
+    const int status = measure(session, coll, wanted, output);
     static_cast<void>(session.exchange("end")); // a rank that leaves with a failure must not end the one that prints it
     return status;
 }
@@ -196,19 +219,23 @@ int run(const Coll& coll, const Options& options) {
 
 Run add_coll(CLI::App& command) {
     auto coll = std::make_shared<Coll>();
-    command.add_option("OPERATION", coll->operation, "all_reduce")
+    std::vector<std::string> names;
+    for (const CollOperation& each : coll_operations()) names.emplace_back(name(each.collective));
+    command.add_option("OPERATION", coll->operation, fmt::format("{}", fmt::join(names, ", ")))
         ->required()
-        ->check(CLI::IsMember({"all_reduce"}).description(""));
+        ->check(CLI::IsMember(names).description(""));
     command
         .add_option("-n,--ranks", coll->ranks,
                     "start so many ranks on this machine; without it a launcher says who we are")
         ->check(CLI::Range(1, 4096).description(""))
         ->type_name("N");
-    command.add_option("-s,--size", coll->sizes, "bytes of one rank's input, one or a sweep [8:64MiB]")
+    command.add_option("-s,--size", coll->sizes, "bytes of a rank's longer buffer, one or a sweep [8:64MiB]")
         ->type_name("BYTES[:BYTES]");
     command.add_option("--factor", coll->factor, "from one size to the next [2]")->type_name("N");
-    command.add_option("--type", coll->type, "i8, u8, i32, u32, i64, u64, f32, f64 [f32]")->type_name("TYPE");
+    command.add_option("--type", coll->type, "i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16 [f32]")
+        ->type_name("TYPE");
     command.add_option("--op", coll->op, "sum, prod, min, max, avg [sum]")->type_name("OP");
+    command.add_option("--root", coll->root, "the root of those that have one [0]")->type_name("RANK");
     command.add_option("--algorithm", coll->algorithm, "force one [chosen by size]")->type_name("NAME");
     command.add_option("--iterations", coll->iterations, "timed calls a size [by size, 20 to 1000]")
         ->check(CLI::PositiveNumber.description(""))

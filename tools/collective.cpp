@@ -35,7 +35,7 @@ RankResult RankResult::decode(const std::string& text) {
     }
 }
 
-AllReduceTest::AllReduceTest(Session& session, const AllReduceOptions& options, std::uint64_t largest_bytes)
+CollectiveTest::CollectiveTest(Session& session, const CollectiveOptions& options, std::uint64_t largest_bytes)
     : session_(session),
       options_(options),
       world_(session.runtime().world()),
@@ -44,33 +44,81 @@ AllReduceTest::AllReduceTest(Session& session, const AllReduceOptions& options, 
     if (options.check) staging_.resize(largest_bytes);
 }
 
-Reduction AllReduceTest::reduction(std::uint64_t iteration) {
+Reduction CollectiveTest::reduction(std::uint64_t iteration) {
     return {options_.type, options_.op, session_.runtime().size(), iteration};
 }
 
-void AllReduceTest::call(std::size_t count) {
-    Operation operation =
-        world_.all_reduce(input_.data(), output(), count, options_.type, options_.op, options_.algorithm);
-    session_.finish(operation, "all_reduce");
+CollBuffers CollectiveTest::buffers(std::size_t count) {
+    return buffers_of(options_.operation, count, world_.rank(), world_.size(), options_.root);
 }
 
-void AllReduceTest::prepare(std::size_t count, std::uint64_t iteration) {
-    const std::span<std::byte> staged(staging_.data(), count * size_of(options_.type));
-    if (!options_.in_place) { // nothing right may be left from before
-        std::fill(staged.begin(), staged.end(), std::byte{0xa5});
-        session_.runtime().copy(output(), staged.data(), staged.size());
+std::span<std::byte> CollectiveTest::input(std::size_t count) {
+    const CollBuffers found = buffers(count);
+    return {input_.data() + (options_.in_place ? bytes_of(found.input_at) : 0), bytes_of(found.input)};
+}
+
+std::span<std::byte> CollectiveTest::output(std::size_t count) {
+    const CollBuffers found = buffers(count);
+    if (!options_.in_place) return {output_.data(), bytes_of(found.output)};
+    return {input_.data() + bytes_of(found.output_at), bytes_of(found.output)};
+}
+
+Operation CollectiveTest::start(std::size_t count) {
+    const std::byte* from = input(count).data();
+    std::byte* to = output(count).data();
+    const auto& [operation, type, op, root, algorithm, in_place, check, memory] = options_;
+    switch (operation.collective) {
+    case Collective::all_reduce:
+        return world_.all_reduce(from, to, count, type, op, algorithm);
+    case Collective::broadcast:
+        return world_.broadcast(from, to, count, type, root, algorithm);
+    case Collective::reduce:
+        return world_.reduce(from, to, count, type, op, root, algorithm);
+    case Collective::reduce_scatter:
+        return world_.reduce_scatter(from, to, count, type, op, algorithm);
+    case Collective::all_gather:
+        return world_.all_gather(from, to, count, type, algorithm);
+    case Collective::gather:
+        return world_.gather(from, to, count, type, root, algorithm);
+    case Collective::scatter:
+        return world_.scatter(from, to, count, type, root, algorithm);
+    case Collective::all_to_all:
+        return world_.all_to_all(from, to, count, type, algorithm);
+    case Collective::barrier:
+        break;
     }
-    fill_input(staged, reduction(iteration), session_.runtime().rank());
-    session_.runtime().copy(input_.data(), staged.data(), staged.size());
+    return world_.barrier();
 }
 
-void AllReduceTest::check(std::size_t count, std::uint64_t iteration, RankResult& result) {
-    const std::span<std::byte> staged(staging_.data(), count * size_of(options_.type));
-    session_.runtime().copy(staged.data(), output(), staged.size());
-    const auto wrong = find_wrong_elements(staged, reduction(iteration));
+void CollectiveTest::call(std::size_t count) {
+    Operation operation = start(count);
+    session_.finish(operation, std::string(name(options_.operation.collective)));
+}
+
+void CollectiveTest::prepare(std::size_t count, std::uint64_t iteration) {
+    const std::span<std::byte> to = output(count);
+    const std::span<std::byte> from = input(count);
+    const auto staged = [this](std::size_t bytes) { return std::span<std::byte>(staging_.data(), bytes); };
+    std::fill_n(staging_.begin(), to.size(), std::byte{0xa5}); // nothing right may be left from before
+    session_.runtime().copy(to.data(), staging_.data(), to.size());
+    fill_input(staged(from.size()), reduction(iteration), world_.rank());
+    session_.runtime().copy(from.data(), staging_.data(), from.size());
+}
+
+void CollectiveTest::check(std::size_t count, std::uint64_t iteration, RankResult& result) {
+    const std::span<std::byte> to = output(count);
+    session_.runtime().copy(staging_.data(), to.data(), to.size());
+    const auto blocks = static_cast<std::uint32_t>(to.size() / bytes_of(count));
+    for (std::uint32_t block = 0; block < blocks; ++block) check_block(block, count, iteration, result);
+}
+
+void CollectiveTest::check_block(std::uint32_t block, std::size_t count, std::uint64_t iteration, RankResult& result) {
+    const std::span<const std::byte> staged(staging_.data() + bytes_of(block * count), bytes_of(count));
+    const Source source = source_of(options_.operation, block, count, world_.rank(), options_.root);
+    const auto wrong = find_wrong_elements(staged, reduction(iteration), source);
     if (!wrong) return;
     if (result.wrong == 0) {
-        result.offset = wrong->first_offset;
+        result.offset = block * count + wrong->first_offset;
         result.iteration = iteration;
         result.expected = wrong->expected;
         result.got = wrong->got;
@@ -78,7 +126,7 @@ void AllReduceTest::check(std::size_t count, std::uint64_t iteration, RankResult
     result.wrong += wrong->count;
 }
 
-RankResult AllReduceTest::run(std::size_t count, std::uint64_t warmup, std::uint64_t iterations) {
+RankResult CollectiveTest::run(std::size_t count, std::uint64_t warmup, std::uint64_t iterations) {
     RankResult result;
     for (std::uint64_t iteration = 0; options_.check && iteration < checked_iterations; ++iteration) {
         prepare(count, iteration);

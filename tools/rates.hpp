@@ -22,15 +22,9 @@ using Microseconds = std::chrono::duration<double, std::micro>;
     return static_cast<double>(messages) / time.count();
 }
 
-/// Algorithm bandwidth of an all-reduce: bytes of one rank's input over the time.
+/// Algorithm bandwidth of a collective: bytes of a rank's longer buffer over the time.
 [[nodiscard]] inline double algorithm_gigabytes_per_second(std::uint64_t bytes, Seconds time) {
     return static_cast<double>(bytes) / time.count() / 1e9;
-}
-
-/// What each rank's link must carry in an all-reduce of a given algorithm bandwidth: 2 (n-1)/n times as much, so that
-/// numbers of different rank counts compare (nccl-tests, doc/PERFORMANCE.md). 0 for one rank: nothing moves.
-[[nodiscard]] inline double all_reduce_bus_bandwidth(double algorithm_bandwidth, std::uint32_t ranks) {
-    return algorithm_bandwidth * 2 * (static_cast<double>(ranks) - 1) / static_cast<double>(ranks);
 }
 
 } // namespace verbena::tools

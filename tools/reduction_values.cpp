@@ -32,21 +32,54 @@ auto with_type(DataType type, const Work& work) {
     case DataType::f32:
         return work(float{});
     case DataType::f64:
+        return work(double{});
+    case DataType::f16:
+        return work(Float16{});
+    case DataType::bf16:
         break;
     }
-    return work(double{});
+    return work(Bfloat16{});
 }
 
 std::uint64_t entropy(const Reduction& reduction, std::uint32_t rank, std::size_t index) {
     return mixed(index + mixed(rank + (reduction.iteration << 32) + 1));
 }
 
-/// Floating point: every partial result is exact in any order. Sums of whole numbers below 2^10 stay exact in f32 for
-/// up to 2^14 ranks; products take powers of two whose exponents rise and fall.
 template <class T>
-T floating_value(const Reduction& reduction, std::uint32_t rank, std::uint64_t random) {
-    if (reduction.op != ReduceOp::prod) return static_cast<T>(static_cast<std::int64_t>(random % 2047) - 1023);
-    const T magnitude = (rank + random) % 2 == 0 ? T(1) : (rank % 4 < 2 ? T(2) : T(0.5));
+constexpr bool is_16_bit_float = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>;
+
+/// What the values of an element type are computed in.
+template <class T>
+using Value = std::conditional_t<is_16_bit_float<T>, float, T>;
+
+template <class T>
+T stored(Value<T> value) {
+    if constexpr (std::is_same_v<T, Float16>)
+        return to_float16(value);
+    else if constexpr (std::is_same_v<T, Bfloat16>)
+        return to_bfloat16(value);
+    else
+        return value;
+}
+
+/// The whole numbers up to here, and their sums over all ranks, are exact in the type.
+template <class T>
+std::int64_t largest_summand(std::uint32_t ranks) {
+    if constexpr (std::is_same_v<T, Float16>) return std::max<std::int64_t>(1, 2048 / ranks);
+    if constexpr (std::is_same_v<T, Bfloat16>) return std::max<std::int64_t>(1, 256 / ranks);
+    return 1023; // f32: for up to 2^14 ranks
+}
+
+/// Floating point: every partial result is exact in any order. Sums are of whole numbers; products of powers of two
+/// whose exponents rise and fall, and beyond rank 32 of ones, so that those of any ranks together fit f16.
+template <class T>
+Value<T> floating_value(const Reduction& reduction, std::uint32_t rank, std::uint64_t random) {
+    using V = Value<T>;
+    if (reduction.op != ReduceOp::prod) {
+        const std::int64_t limit = largest_summand<T>(reduction.ranks);
+        return static_cast<V>(static_cast<std::int64_t>(random % static_cast<std::uint64_t>(2 * limit + 1)) - limit);
+    }
+    const V magnitude = rank >= 32 || (rank + random) % 2 == 0 ? V(1) : (rank % 4 < 2 ? V(2) : V(0.5));
     return (random >> 8) % 2 == 0 ? magnitude : -magnitude;
 }
 
@@ -60,9 +93,9 @@ T integer_value(const Reduction& reduction, std::uint64_t random) {
 }
 
 template <class T>
-T input_value(const Reduction& reduction, std::uint32_t rank, std::size_t index) {
+Value<T> input_value(const Reduction& reduction, std::uint32_t rank, std::size_t index) {
     const std::uint64_t random = entropy(reduction, rank, index);
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (std::is_floating_point_v<Value<T>>)
         return floating_value<T>(reduction, rank, random);
     else
         return integer_value<T>(reduction, random);
@@ -93,18 +126,28 @@ T divided(T sum, std::uint32_t ranks) {
 }
 
 template <class T>
-T expected_value(const Reduction& reduction, std::size_t index) {
-    T result = input_value<T>(reduction, 0, index);
+Value<T> expected_value(const Reduction& reduction, std::size_t index) {
+    Value<T> result = input_value<T>(reduction, 0, index);
     for (std::uint32_t rank = 1; rank < reduction.ranks; ++rank) {
         result = combined(reduction.op, result, input_value<T>(reduction, rank, index));
     }
     return reduction.op == ReduceOp::avg ? divided(result, reduction.ranks) : result;
 }
 
+/// The value that an element stands for, for comparing and printing.
 template <class T>
-bool is_right(const Reduction& reduction, T expected, T got) {
+Value<T> loaded(T element) {
+    if constexpr (is_16_bit_float<T>)
+        return to_float(element);
+    else
+        return element;
+}
+
+/// 16-bit averages are exact but for the last rounding, which is the same everywhere.
+template <class T>
+bool is_right(ReduceOp op, Value<T> expected, Value<T> got) {
     if constexpr (std::is_floating_point_v<T>) {
-        if (reduction.op == ReduceOp::avg) {
+        if (op == ReduceOp::avg) {
             const T infinity = std::numeric_limits<T>::infinity();
             return got >= std::nextafter(expected, -infinity) && got <= std::nextafter(expected, infinity);
         }
@@ -118,21 +161,25 @@ void fill_input(std::span<std::byte> memory, const Reduction& reduction, std::ui
     with_type(reduction.type, [&](auto zero) {
         using T = decltype(zero);
         for (std::size_t index = 0; index < memory.size() / sizeof(T); ++index) {
-            const T value = input_value<T>(reduction, rank, index);
+            const T value = stored<T>(input_value<T>(reduction, rank, index));
             std::memcpy(memory.data() + index * sizeof(T), &value, sizeof(T));
         }
     });
 }
 
-std::optional<WrongElements> find_wrong_elements(std::span<const std::byte> memory, const Reduction& reduction) {
+std::optional<WrongElements> find_wrong_elements(std::span<const std::byte> memory, const Reduction& reduction,
+                                                 const Source& source) {
     return with_type(reduction.type, [&](auto zero) {
         using T = decltype(zero);
         WrongElements wrong;
         for (std::size_t index = 0; index < memory.size() / sizeof(T); ++index) {
-            T got;
-            std::memcpy(&got, memory.data() + index * sizeof(T), sizeof(T));
-            const T expected = expected_value<T>(reduction, index);
-            if (is_right(reduction, expected, got)) continue;
+            T element;
+            std::memcpy(&element, memory.data() + index * sizeof(T), sizeof(T));
+            const std::size_t at = source.offset + index;
+            const Value<T> got = loaded(element);
+            const Value<T> expected = loaded(stored<T>(source.rank ? input_value<T>(reduction, *source.rank, at)
+                                                                   : expected_value<T>(reduction, at)));
+            if (is_right<T>(reduction.op, expected, got)) continue;
             if (wrong.count++ == 0) {
                 wrong.first_offset = index;
                 wrong.expected = fmt::format("{}", +expected);

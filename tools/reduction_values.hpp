@@ -30,9 +30,15 @@ struct WrongElements {
     std::string got;
 };
 
-/// Compares with the reduction computed here from every rank's input; nothing when all is right. Exact, apart from
-/// `avg` over floating point: one unit in the last place for the division.
+/// Where elements come from: one rank's input as it was, or the reduction of all ranks' inputs.
+struct Source {
+    std::optional<std::uint32_t> rank; ///< none: the reduction
+    std::size_t offset = 0;            ///< of the first element within an input
+};
+
+/// Compares with what is computed here from the ranks' inputs; nothing when all is right. Exact, apart from `avg` over
+/// f32 and f64: one unit in the last place for the division.
 [[nodiscard]] std::optional<WrongElements> find_wrong_elements(std::span<const std::byte> memory,
-                                                               const Reduction& reduction);
+                                                               const Reduction& reduction, const Source& source = {});
 
 } // namespace verbena::tools

@@ -48,8 +48,8 @@ struct DeviceLimits {
 };
 
 struct DeviceInfo {
-    std::string backend;  ///< "verbs", "ofi", "sim"
-    std::string name;     ///< "mlx5_0", "rxe1"; for ofi the provider, "tcp", "shm"
+    std::string backend;  ///< "verbs", "shm", "ofi", "sim"
+    std::string name;     ///< "mlx5_0", "rxe1", "shm"; for ofi the provider, "tcp", "shm"
     std::string driver;   ///< kernel driver or provider
     std::string firmware; ///< empty where there is none
     std::string node_guid;

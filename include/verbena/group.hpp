@@ -10,15 +10,32 @@
 #include <vector>
 
 #include <verbena/export.hpp>
+#include <verbena/float16.hpp>
 #include <verbena/operation.hpp>
 
 namespace verbena {
 
-/// Element types of reductions.
-enum class DataType : std::uint8_t { i8, u8, i32, u32, i64, u64, f32, f64 };
+/// Element types. f16 is IEEE 754 binary16, bf16 the upper half of an f32; both are reduced in f32 and rounded to the
+/// nearest after each step of an algorithm. Reductions of them take host memory; GPU memory is refused.
+enum class DataType : std::uint8_t { i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16 };
 /// Integer sums and products wrap modulo 2^n. `avg` is the sum divided by the number of ranks (integers: truncated).
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, avg };
 
+/// What ranks do together; Group has a call for each.
+enum class Collective : std::uint8_t {
+    barrier,
+    all_reduce,
+    broadcast,
+    reduce,
+    reduce_scatter,
+    all_gather,
+    gather,
+    scatter,
+    all_to_all,
+};
+
+[[nodiscard]] VERBENA_API std::string_view name(Collective collective) noexcept; ///< "all_reduce"
+[[nodiscard]] VERBENA_API std::optional<Collective> collective_of(std::string_view name) noexcept;
 [[nodiscard]] VERBENA_API std::string_view name(DataType type) noexcept;
 [[nodiscard]] VERBENA_API std::string_view name(ReduceOp op) noexcept;
 [[nodiscard]] VERBENA_API std::size_t size_of(DataType type) noexcept; ///< bytes
@@ -59,6 +76,14 @@ template <>
 struct DataTypeOf<double> {
     static constexpr DataType value = DataType::f64;
 };
+template <>
+struct DataTypeOf<Float16> {
+    static constexpr DataType value = DataType::f16;
+};
+template <>
+struct DataTypeOf<Bfloat16> {
+    static constexpr DataType value = DataType::bf16;
+};
 
 /// Which algorithm a collective would take, and why.
 struct AlgorithmChoice {
@@ -67,26 +92,63 @@ struct AlgorithmChoice {
 };
 
 /// A group of ranks; Runtime::world() is all of them. A view, copy it freely. Every rank calls the same collectives in
-/// the same order. One caller at a time.
+/// the same order, with the same count, type, operation, root and algorithm. One caller at a time.
+///
+/// `count` is in elements. Where each rank has a block, it is that of one block, and a buffer of all holds size()
+/// blocks in the order of ranks. A buffer that a rank does not use may be null. Input and output are of one memory kind
+/// and do not overlap, except in place, as each call says. `algorithm` forces one of algorithms(); empty: chosen by
+/// size.
+///
+/// All throw Error (invalid_argument), and have sent nothing then, for an unknown algorithm or root, a null pointer, a
+/// size beyond the address space or a wrong overlap.
 class VERBENA_API Group {
   public:
     [[nodiscard]] std::uint32_t rank() const noexcept;
     [[nodiscard]] std::uint32_t size() const noexcept;
 
-    /// `output[i]` becomes the reduction of every rank's `input[i]`, on every rank. `input == output` is allowed, any
-    /// other overlap is not. Both are of one memory kind. `algorithm` forces one; empty: chosen by size.
-    /// @throws Error (invalid_argument) for an unknown algorithm, a null pointer or a partial overlap.
+    /// `output[i]` becomes the reduction of every rank's `input[i]`, on every rank. In place: input == output.
     Operation all_reduce(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
                          std::string_view algorithm = {});
     template <class T>
     Operation all_reduce(const T* input, T* output, std::size_t count, ReduceOp op = ReduceOp::sum) {
         return all_reduce(input, output, count, DataTypeOf<T>::value, op);
     }
+    /// `output` becomes the root's `input`, on every rank, the root included. Only the root uses `input`. In place:
+    /// input == output.
+    Operation broadcast(const void* input, void* output, std::size_t count, DataType type, std::uint32_t root,
+                        std::string_view algorithm = {});
+    /// `output[i]` becomes the reduction of every rank's `input[i]`, on the root, which alone uses `output`. In place:
+    /// input == output.
+    Operation reduce(const void* input, void* output, std::size_t count, DataType type, ReduceOp op, std::uint32_t root,
+                     std::string_view algorithm = {});
+    /// `input` holds a block for each rank; `output` becomes the reduction of every rank's block for this one. In
+    /// place: output == input + rank() blocks; the rest of `input` stays as it is.
+    Operation reduce_scatter(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
+                             std::string_view algorithm = {});
+    /// `output` becomes the blocks of all ranks, on every rank. In place: input == output + rank() blocks.
+    Operation all_gather(const void* input, void* output, std::size_t count, DataType type,
+                         std::string_view algorithm = {});
+    /// `output` becomes the blocks of all ranks, on the root, which alone uses `output`. In place there: input ==
+    /// output + rank() blocks.
+    Operation gather(const void* input, void* output, std::size_t count, DataType type, std::uint32_t root,
+                     std::string_view algorithm = {});
+    /// `output` becomes the root's block for this rank. Only the root uses `input`. In place there: output == input +
+    /// rank() blocks.
+    Operation scatter(const void* input, void* output, std::size_t count, DataType type, std::uint32_t root,
+                      std::string_view algorithm = {});
+    /// Block r of `output` becomes rank r's block for this one; both hold a block for each rank. Not in place.
+    Operation all_to_all(const void* input, void* output, std::size_t count, DataType type,
+                         std::string_view algorithm = {});
     /// Completes when every rank has entered it.
     Operation barrier();
 
-    [[nodiscard]] AlgorithmChoice explain_all_reduce(std::size_t count, DataType type) const;
-    [[nodiscard]] static std::vector<std::string> all_reduce_algorithms();
+    /// `bytes` is the longer buffer of a rank: where each rank has a block, all of them.
+    [[nodiscard]] AlgorithmChoice explain(Collective collective, std::uint64_t bytes) const;
+    [[nodiscard]] static std::vector<std::string> algorithms(Collective collective);
+    [[nodiscard]] AlgorithmChoice explain_all_reduce(std::size_t count, DataType type) const {
+        return explain(Collective::all_reduce, count * size_of(type));
+    }
+    [[nodiscard]] static std::vector<std::string> all_reduce_algorithms() { return algorithms(Collective::all_reduce); }
 
     explicit Group(detail::RuntimeCore* core) noexcept : core_(core) {}
 

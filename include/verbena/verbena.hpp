@@ -5,6 +5,7 @@
 #include <verbena/device.hpp>
 #include <verbena/endpoint.hpp>
 #include <verbena/error.hpp>
+#include <verbena/float16.hpp>
 #include <verbena/group.hpp>
 #include <verbena/memory.hpp>
 #include <verbena/operation.hpp>

@@ -4,24 +4,63 @@
 #include "coll/selection.hpp"
 
 namespace verbena {
+namespace {
+
+Operation started(detail::RuntimeCore* core, const coll::Request& request) {
+    return core->operation([&](msg::Engine&) { return core->world->start(request); });
+}
+
+} // namespace
 
 std::uint32_t Group::rank() const noexcept { return core_->job.rank; }
 std::uint32_t Group::size() const noexcept { return core_->job.size; }
 
 Operation Group::all_reduce(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
                             std::string_view algorithm) {
-    return core_->operation(
-        [&](msg::Engine&) { return core_->world->all_reduce(input, output, count, type, op, algorithm); });
+    return started(core_, {Collective::all_reduce, input, output, count, type, op, 0, algorithm});
 }
 
-Operation Group::barrier() {
-    return core_->operation([&](msg::Engine&) { return core_->world->barrier(); });
+Operation Group::broadcast(const void* input, void* output, std::size_t count, DataType type, std::uint32_t root,
+                           std::string_view algorithm) {
+    return started(core_, {Collective::broadcast, input, output, count, type, ReduceOp::sum, root, algorithm});
 }
 
-AlgorithmChoice Group::explain_all_reduce(std::size_t count, DataType type) const {
-    return coll::select_all_reduce(size(), count * size_of(type));
+Operation Group::reduce(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
+                        std::uint32_t root, std::string_view algorithm) {
+    return started(core_, {Collective::reduce, input, output, count, type, op, root, algorithm});
 }
 
-std::vector<std::string> Group::all_reduce_algorithms() { return coll::all_reduce_algorithms(); }
+Operation Group::reduce_scatter(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
+                                std::string_view algorithm) {
+    return started(core_, {Collective::reduce_scatter, input, output, count, type, op, 0, algorithm});
+}
+
+Operation Group::all_gather(const void* input, void* output, std::size_t count, DataType type,
+                            std::string_view algorithm) {
+    return started(core_, {Collective::all_gather, input, output, count, type, ReduceOp::sum, 0, algorithm});
+}
+
+Operation Group::gather(const void* input, void* output, std::size_t count, DataType type, std::uint32_t root,
+                        std::string_view algorithm) {
+    return started(core_, {Collective::gather, input, output, count, type, ReduceOp::sum, root, algorithm});
+}
+
+Operation Group::scatter(const void* input, void* output, std::size_t count, DataType type, std::uint32_t root,
+                         std::string_view algorithm) {
+    return started(core_, {Collective::scatter, input, output, count, type, ReduceOp::sum, root, algorithm});
+}
+
+Operation Group::all_to_all(const void* input, void* output, std::size_t count, DataType type,
+                            std::string_view algorithm) {
+    return started(core_, {Collective::all_to_all, input, output, count, type, ReduceOp::sum, 0, algorithm});
+}
+
+Operation Group::barrier() { return started(core_, {}); }
+
+AlgorithmChoice Group::explain(Collective collective, std::uint64_t bytes) const {
+    return coll::select(collective, size(), bytes);
+}
+
+std::vector<std::string> Group::algorithms(Collective collective) { return coll::algorithm_names(collective); }
 
 } // namespace verbena

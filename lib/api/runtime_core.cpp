@@ -108,7 +108,7 @@ void RuntimeCore::close() noexcept {
         if (world && job.size > 1) {
             bool everybody_is_here = false;
             coll::Collectives closing(*engine, closing_context); // not to meet what others still do in the world
-            const msg::OperationId met = closing.barrier();
+            const msg::OperationId met = closing.start({.collective = Collective::barrier});
             if (wait(met, deadline)) everybody_is_here = engine->status(met).ok();
             engine->release(met);
             for (std::uint32_t rank = 0; rank < job.size; ++rank) {

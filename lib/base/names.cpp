@@ -10,19 +10,32 @@
 namespace verbena {
 namespace {
 
-constexpr std::array<std::pair<DataType, std::string_view>, 8> data_types = {{{DataType::i8, "i8"},
-                                                                              {DataType::u8, "u8"},
-                                                                              {DataType::i32, "i32"},
-                                                                              {DataType::u32, "u32"},
-                                                                              {DataType::i64, "i64"},
-                                                                              {DataType::u64, "u64"},
-                                                                              {DataType::f32, "f32"},
-                                                                              {DataType::f64, "f64"}}};
+constexpr std::array<std::pair<DataType, std::string_view>, 10> data_types = {{{DataType::i8, "i8"},
+                                                                               {DataType::u8, "u8"},
+                                                                               {DataType::i32, "i32"},
+                                                                               {DataType::u32, "u32"},
+                                                                               {DataType::i64, "i64"},
+                                                                               {DataType::u64, "u64"},
+                                                                               {DataType::f32, "f32"},
+                                                                               {DataType::f64, "f64"},
+                                                                               {DataType::f16, "f16"},
+                                                                               {DataType::bf16, "bf16"}}};
 constexpr std::array<std::pair<ReduceOp, std::string_view>, 5> reduce_ops = {{{ReduceOp::sum, "sum"},
                                                                               {ReduceOp::prod, "prod"},
                                                                               {ReduceOp::min, "min"},
                                                                               {ReduceOp::max, "max"},
                                                                               {ReduceOp::avg, "avg"}}};
+
+constexpr std::array<std::pair<Collective, std::string_view>, 9> collectives = {
+    {{Collective::barrier, "barrier"},
+     {Collective::all_reduce, "all_reduce"},
+     {Collective::broadcast, "broadcast"},
+     {Collective::reduce, "reduce"},
+     {Collective::reduce_scatter, "reduce_scatter"},
+     {Collective::all_gather, "all_gather"},
+     {Collective::gather, "gather"},
+     {Collective::scatter, "scatter"},
+     {Collective::all_to_all, "all_to_all"}}};
 
 template <class Table, class Value>
 std::string_view name_in(const Table& table, Value value) noexcept {
@@ -43,6 +56,8 @@ std::optional<Value> value_in(const std::array<std::pair<Value, std::string_view
 
 } // namespace
 
+std::string_view name(Collective collective) noexcept { return name_in(collectives, collective); }
+std::optional<Collective> collective_of(std::string_view name) noexcept { return value_in(collectives, name); }
 std::string_view name(DataType type) noexcept { return name_in(data_types, type); }
 std::string_view name(ReduceOp op) noexcept { return name_in(reduce_ops, op); }
 std::optional<DataType> data_type_of(std::string_view name) noexcept { return value_in(data_types, name); }
@@ -53,6 +68,9 @@ std::size_t size_of(DataType type) noexcept {
     case DataType::i8:
     case DataType::u8:
         return 1;
+    case DataType::f16:
+    case DataType::bf16:
+        return 2;
     case DataType::i32:
     case DataType::u32:
     case DataType::f32:

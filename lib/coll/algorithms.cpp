@@ -12,6 +12,7 @@ RankPlan copy_alone(const Shape& shape) {
 Plan whole_plan(RankPlan (*algorithm)(const Shape&), Shape shape) {
     Plan plan;
     plan.count = shape.count;
+    plan.root = shape.root;
     plan.ranks.reserve(shape.ranks);
     for (shape.rank = 0; shape.rank < shape.ranks; ++shape.rank) plan.ranks.push_back(algorithm(shape));
     return plan;

@@ -11,48 +11,122 @@
 namespace verbena::coll {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what, const std::string& advice = {}) {
-    throw Error(ErrorCode::invalid_argument, "all_reduce: " + what, advice);
-}
-
 std::string describe(const mem::Classification& found) {
     if (found.kind == MemoryKind::host) return std::string(name(found.kind));
     return fmt::format("{} (GPU {})", name(found.kind), found.gpu);
 }
 
+/// One request on one rank.
+class Check {
+  public:
+    Check(const mem::Spaces& spaces, const Request& request, std::uint32_t rank, std::uint32_t ranks)
+        : spaces_(spaces), request_(request), rank_(rank), ranks_(ranks), size_(size_of(request.type)) {}
+
+    Place run() {
+        check_values();
+        extent_ = extent_of(request_.collective, {rank_, ranks_, request_.count, 0, request_.root});
+        check_pointer("input", request_.input, extent_.input);
+        check_pointer("output", request_.output, extent_.output);
+        if (extent_.input > 0 && extent_.output > 0) check_overlap();
+        return place();
+    }
+
+  private:
+    [[noreturn]] void refuse(const std::string& what, const std::string& advice = {}) const {
+        throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", name(request_.collective), what), advice);
+    }
+
+    void check_values() const {
+        if (size_ == 0) refuse(fmt::format("{} is no element type", static_cast<unsigned>(request_.type)));
+        if (request_.op > ReduceOp::avg) refuse(fmt::format("{} is no operation", static_cast<unsigned>(request_.op)));
+        if (request_.root >= ranks_) {
+            refuse(fmt::format("{} is no rank: there are {}", request_.root, ranks_),
+                   fmt::format("the root is one of 0 to {}", ranks_ - 1));
+        }
+        const std::uint64_t blocks = has_blocks(request_.collective) ? ranks_ : 1;
+        if (request_.count > std::numeric_limits<std::uintptr_t>::max() / size_ / blocks) too_many(request_.count);
+    }
+
+    void check_pointer(const char* what, const void* pointer, std::uint64_t count) const {
+        if (count == 0) return;
+        if (pointer == nullptr) {
+            refuse(fmt::format("{} is null, {} elements of {} are needed", what, count, name(request_.type)));
+        }
+        const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+        if (count > (std::numeric_limits<std::uintptr_t>::max() - address) / size_) too_many(count);
+    }
+    [[noreturn]] void too_many(std::uint64_t count) const {
+        refuse(fmt::format("{} elements of {} go beyond the address space", count, name(request_.type)));
+    }
+
+    /// In place, both buffers lie in one memory that begins where the longer does.
+    void check_overlap() const {
+        const auto from = reinterpret_cast<std::uintptr_t>(request_.input);
+        const auto to = reinterpret_cast<std::uintptr_t>(request_.output);
+        const std::size_t input_bytes = extent_.input * size_;
+        const std::size_t output_bytes = extent_.output * size_;
+        if (from + input_bytes <= to || to + output_bytes <= from) return;
+        if (extent_.may_share && from - extent_.input_at * size_ == to - extent_.output_at * size_) return;
+        const std::string sentence =
+            input_bytes == output_bytes
+                ? fmt::format("input {} and output {} overlap in part: {} bytes apart, {} bytes long", request_.input,
+                              request_.output, from > to ? from - to : to - from, input_bytes)
+                : fmt::format("input {} of {} bytes and output {} of {} bytes overlap", request_.input, input_bytes,
+                              request_.output, output_bytes);
+        refuse(sentence, in_place_advice());
+    }
+    [[nodiscard]] std::string in_place_advice() const {
+        if (!extent_.may_share) return "it does not work in place: pass buffers that do not overlap";
+        if (extent_.input_at == 0 && extent_.output_at == 0)
+            return "pass the same pointer twice to work in place, or buffers that do not overlap";
+        const bool is_input_within = extent_.input < extent_.output;
+        return fmt::format("in place {} is {} + {} bytes, this rank's block; or pass buffers that do not overlap",
+                           is_input_within ? "input" : "output", is_input_within ? "output" : "input",
+                           (extent_.input_at + extent_.output_at) * size_);
+    }
+
+    [[nodiscard]] Place place() const {
+        if (extent_.input == 0 && extent_.output == 0) return {&spaces_.space(MemoryKind::host), -1};
+        const bool has_both = extent_.input > 0 && extent_.output > 0;
+        const mem::Classification first =
+            extent_.input > 0 ? classify("input", request_.input) : classify("output", request_.output);
+        if (has_both && request_.input != request_.output) {
+            const mem::Classification second = classify("output", request_.output);
+            if (first.kind != second.kind || first.gpu != second.gpu) {
+                refuse(fmt::format("input is {} memory, output is {} memory", describe(first), describe(second)),
+                       "both must be of one kind and, on GPUs, of one GPU: copy one with Runtime::copy");
+            }
+        }
+        mem::Space& space = spaces_.space(first.kind);
+        const bool is_16_bit_float = request_.type == DataType::f16 || request_.type == DataType::bf16;
+        if (is_reduction(request_.collective) && is_16_bit_float && !space.is_host_accessible()) {
+            refuse(fmt::format("{} memory is not reduced as {}", name(first.kind), name(request_.type)),
+                   "reduce f16 and bf16 in host memory, or convert to f32 first");
+        }
+        return {&space, first.gpu};
+    }
+    [[nodiscard]] mem::Classification classify(const char* what, const void* pointer) const {
+        mem::Classification found = spaces_.classify(pointer);
+        if (!found.problem.empty()) refuse(fmt::format("{}: {}", what, found.problem));
+        return found;
+    }
+
+    const mem::Spaces& spaces_;
+    const Request& request_;
+    std::uint32_t rank_;
+    std::uint32_t ranks_;
+    std::size_t size_; ///< of an element
+    Extent extent_;
+};
+
 } // namespace
 
-Place check_all_reduce(const mem::Spaces& spaces, const void* input, const void* output, std::size_t count,
-                       DataType type, ReduceOp op) {
-    const std::size_t size = size_of(type);
-    if (size == 0) refuse(fmt::format("{} is no element type", static_cast<unsigned>(type)));
-    if (op > ReduceOp::avg) refuse(fmt::format("{} is no operation", static_cast<unsigned>(op)));
-    if (count == 0) return {&spaces.space(MemoryKind::host), -1};
-    if (input == nullptr) refuse(fmt::format("input is null, {} elements of {} are needed", count, name(type)));
-    if (output == nullptr) refuse(fmt::format("output is null, {} elements of {} are needed", count, name(type)));
+std::size_t longer_buffer(const Request& request, std::uint32_t ranks) noexcept {
+    return request.count * size_of(request.type) * (has_blocks(request.collective) ? ranks : 1);
+}
 
-    const auto from = reinterpret_cast<std::uintptr_t>(input);
-    const auto to = reinterpret_cast<std::uintptr_t>(output);
-    if (count > (std::numeric_limits<std::uintptr_t>::max() - (from > to ? from : to)) / size) {
-        refuse(fmt::format("{} elements of {} go beyond the address space", count, name(type)));
-    }
-    const std::size_t apart = from > to ? from - to : to - from;
-    if (apart != 0 && apart < count * size) {
-        refuse(fmt::format("input {} and output {} overlap in part: {} bytes apart, {} bytes long", input, output,
-                           apart, count * size),
-               "pass the same pointer twice to reduce in place, or buffers that do not overlap");
-    }
-
-    const mem::Classification source = spaces.classify(input);
-    if (!source.problem.empty()) refuse("input: " + source.problem);
-    if (apart == 0) return {&spaces.space(source.kind), source.gpu};
-    const mem::Classification target = spaces.classify(output);
-    if (!target.problem.empty()) refuse("output: " + target.problem);
-    if (source.kind != target.kind || source.gpu != target.gpu) {
-        refuse(fmt::format("input is {} memory, output is {} memory", describe(source), describe(target)),
-               "both must be of one kind and, on GPUs, of one GPU: copy one with Runtime::copy");
-    }
-    return {&spaces.space(source.kind), source.gpu};
+Place check_arguments(const mem::Spaces& spaces, const Request& request, std::uint32_t rank, std::uint32_t ranks) {
+    return Check(spaces, request, rank, ranks).run();
 }
 
 } // namespace verbena::coll

@@ -1,20 +1,38 @@
 /// @file
-/// What a collective asks of its arguments.
+/// What a collective is asked to do, and what it asks of its arguments.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 #include <verbena/group.hpp>
 
+#include "coll/extent.hpp"
 #include "coll/workspace.hpp"
 #include "mem/space.hpp"
 
 namespace verbena::coll {
 
-/// Where both buffers of an all-reduce are. Null pointers are fine for no elements.
-/// @throws Error (invalid_argument) for an unknown type or operation, a null pointer, a size beyond the address space,
-/// a partial overlap, memory that nothing may use, or buffers of different kinds or GPUs.
-[[nodiscard]] Place check_all_reduce(const mem::Spaces& spaces, const void* input, const void* output,
-                                     std::size_t count, DataType type, ReduceOp op);
+/// One call as the user makes it.
+struct Request {
+    Collective collective = Collective::barrier;
+    const void* input = nullptr;
+    void* output = nullptr;
+    std::size_t count = 0; ///< elements; of a block where each rank has one
+    DataType type = DataType::u8;
+    ReduceOp op = ReduceOp::sum; ///< reductions only
+    std::uint32_t root = 0;
+    std::string_view algorithm{}; ///< empty: chosen by size
+};
+
+/// The bytes of a rank's longer buffer, as the choice of an algorithm counts them. For a request that has been checked.
+[[nodiscard]] std::size_t longer_buffer(const Request& request, std::uint32_t ranks) noexcept;
+
+/// Where the buffers that this rank uses are. Null pointers are fine where there is nothing to read or to write.
+/// @throws Error (invalid_argument) for an unknown type, operation or root, a null pointer, a size beyond the address
+/// space, an overlap that is not in place, memory that nothing may use, or buffers of different kinds or GPUs.
+[[nodiscard]] Place check_arguments(const mem::Spaces& spaces, const Request& request, std::uint32_t rank,
+                                    std::uint32_t ranks);
 
 } // namespace verbena::coll

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "coll/arguments.hpp"
 #include "coll/executor.hpp"
+#include "coll/extent.hpp"
 #include "coll/selection.hpp"
 
 namespace verbena::coll {
@@ -14,31 +14,24 @@ Collectives::Collectives(msg::Engine& engine, msg::Context context)
       plans_(engine.rank(), engine.size()),
       workspaces_(std::make_shared<WorkspacePool>()) {}
 
-msg::OperationId Collectives::all_reduce(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
-                                         std::string_view algorithm) {
+msg::OperationId Collectives::start(const Request& request) {
     Call call;
-    call.place = check_all_reduce(engine_.spaces(), input, output, count, type, op);
-    call.input = static_cast<const std::byte*>(input);
-    call.output = static_cast<std::byte*>(output);
-    call.count = count;
-    call.type = type;
-    call.op = op;
-    const std::size_t bytes = count * size_of(type);
-    const Algorithm* chosen =
-        algorithm.empty() ? &cheapest_all_reduce(engine_.size(), bytes) : &all_reduce_named(algorithm);
-    return start(call, plans_.all_reduce(*chosen, count, segment_bytes(engine_.size(), bytes) / size_of(type)));
-}
-
-msg::OperationId Collectives::barrier() {
-    Call call;
-    call.place = {&engine_.spaces().space(MemoryKind::host), -1};
-    return start(call, plans_.barrier());
-}
-
-msg::OperationId Collectives::start(Call call, std::shared_ptr<const Schedule> schedule) {
+    call.place = check_arguments(engine_.spaces(), request, engine_.rank(), engine_.size());
+    const Shape shape{engine_.rank(), engine_.size(), request.count, 0, request.root};
+    call.input = static_cast<const std::byte*>(request.input);
+    call.output = static_cast<std::byte*>(request.output);
+    call.output_count = extent_of(request.collective, shape).output;
+    call.type = request.type;
+    if (is_reduction(request.collective)) call.op = request.op;
     call.context = context_;
     call.sequence = sequence_;
-    auto task = std::make_unique<PlanTask>(engine_, call, std::move(schedule), workspaces_);
+    const std::size_t bytes = longer_buffer(request, engine_.size());
+    const Algorithm& algorithm = request.algorithm.empty()
+                                     ? cheapest(request.collective, engine_.size(), bytes)
+                                     : algorithm_named(request.collective, request.algorithm, engine_.size());
+    const std::size_t segment = segment_bytes(algorithm, engine_.size(), bytes) / size_of(request.type);
+    auto task = std::make_unique<PlanTask>(
+        engine_, call, plans_.get(algorithm.plan, request.count, segment, request.root), workspaces_);
     ++sequence_;
     return engine_.start(std::move(task));
 }

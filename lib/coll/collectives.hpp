@@ -2,20 +2,15 @@
 /// The collectives of one group: what the public Group stands on.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
-#include <verbena/group.hpp>
-
+#include "coll/arguments.hpp"
 #include "coll/plan_cache.hpp"
 #include "coll/workspace.hpp"
 #include "msg/engine.hpp"
 
 namespace verbena::coll {
-
-struct Call;
 
 /// All ranks of an engine. Every rank makes the same calls in the same order; several may run at once. The engine
 /// outlives it, and may end running collectives after it is gone. Progress-thread only.
@@ -24,15 +19,11 @@ class Collectives {
     /// `context` is this group's alone.
     Collectives(msg::Engine& engine, msg::Context context);
 
-    /// Starts one; an empty `algorithm` chooses by size. @throws Error as check_all_reduce() and all_reduce_named() do,
-    /// and where scratch cannot be had; nothing was sent then.
-    [[nodiscard]] msg::OperationId all_reduce(const void* input, void* output, std::size_t count, DataType type,
-                                              ReduceOp op, std::string_view algorithm = {});
-    [[nodiscard]] msg::OperationId barrier();
+    /// Starts one. @throws Error as check_arguments() and algorithm_named() do, and where scratch cannot be had;
+    /// nothing was sent then.
+    [[nodiscard]] msg::OperationId start(const Request& request);
 
   private:
-    msg::OperationId start(Call call, std::shared_ptr<const Schedule> schedule);
-
     msg::Engine& engine_;
     msg::Context context_;
     std::uint32_t sequence_ = 0; ///< of the next call; wraps, long after the messages of an equal one are gone

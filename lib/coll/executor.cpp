@@ -42,7 +42,7 @@ std::optional<Status> PlanTask::advance(msg::Engine& engine) {
         pool_->abandon(std::move(workspace_));
     }
     if (failure_) return failure_;
-    return Status{ErrorCode::ok, Scope::operation, engine.rank(), 0, call_.count * element_size_, {}};
+    return Status{ErrorCode::ok, Scope::operation, engine.rank(), 0, call_.output_count * element_size_, {}};
 }
 
 /// After a failure: takes back what nobody has begun. True once no receive can write into the caller's memory any more.
@@ -143,13 +143,13 @@ void PlanTask::compute(const Step& step) {
 void PlanTask::finish_average() {
     if (call_.op != ReduceOp::avg) return;
     mem::Space& space = *call_.place.space;
-    if (space.is_host_accessible()) return finish(call_.type, call_.op, call_.output, call_.count, ranks_);
+    if (space.is_host_accessible()) return finish(call_.type, call_.op, call_.output, call_.output_count, ranks_);
     // A space divides nothing itself: through the host, a piece at a time.
     constexpr std::size_t piece_bytes = 1 << 20;
-    std::vector<std::byte> piece(std::min(piece_bytes, call_.count * element_size_));
+    std::vector<std::byte> piece(std::min(piece_bytes, call_.output_count * element_size_));
     const std::size_t piece_count = piece_bytes / element_size_;
-    for (std::size_t done = 0; done < call_.count; done += piece_count) {
-        const std::size_t now = std::min(piece_count, call_.count - done);
+    for (std::size_t done = 0; done < call_.output_count; done += piece_count) {
+        const std::size_t now = std::min(piece_count, call_.output_count - done);
         std::byte* values = call_.output + done * element_size_;
         space.copy(piece.data(), values, now * element_size_);
         finish(call_.type, call_.op, piece.data(), now, ranks_);

@@ -19,7 +19,7 @@ namespace verbena::coll {
 struct Call {
     const std::byte* input = nullptr; ///< the caller's until the end
     std::byte* output = nullptr;
-    std::size_t count = 0;
+    std::size_t output_count = 0; ///< elements of this rank's output
     DataType type = DataType::u8;
     ReduceOp op = ReduceOp::sum;
     Place place{};

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "coll/contents.hpp"
+#include "coll/extent.hpp"
 #include "coll/rules.hpp"
 #include "coll/schedule.hpp"
 
@@ -24,13 +25,16 @@ struct Lane {
 /// Runs every rank's part at once. Since the rules forbid races, one order of events stands for all.
 class Walk {
   public:
-    Walk(const Plan& plan, bool in_place)
-        : plan_(plan), ranks_(static_cast<std::uint32_t>(plan.ranks.size())), in_place_(in_place) {
+    Walk(const Plan& plan, Collective collective, bool in_place)
+        : plan_(plan),
+          collective_(collective),
+          ranks_(static_cast<std::uint32_t>(plan.ranks.size())),
+          in_place_(in_place) {
         lanes_.resize(std::size_t{ranks_} * ranks_);
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) places_.push_back(make_place(rank));
     }
 
-    std::optional<Fault> run(Goal goal) {
+    std::optional<Fault> run() {
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) awake_.push_back(rank);
         while (!awake_.empty() && !fault_) {
             const std::uint32_t rank = awake_.front();
@@ -39,7 +43,7 @@ class Walk {
         }
         if (!fault_) find_deadlock();
         for (std::uint32_t rank = 0; rank < ranks_ && !fault_; ++rank) {
-            goal == Goal::all_reduce ? check_output(rank) : check_heard(rank);
+            collective_ == Collective::barrier ? check_heard(rank) : check_output(rank);
         }
         return std::move(fault_);
     }
@@ -48,18 +52,25 @@ class Walk {
     /// One rank while the plan runs.
     struct Place {
         Schedule schedule;
+        Extent extent;
         Frontier frontier;
         std::array<Contents, 3> buffers;
         std::vector<RankSet> heard; ///< by step: the ranks whose entering lies before its end
     };
 
+    [[nodiscard]] Shape shape(std::uint32_t rank) const { return {rank, ranks_, plan_.count, 0, plan_.root}; }
+
     Place make_place(std::uint32_t rank) {
-        const std::uint64_t count = plan_.count;
         RankSet self(ranks_);
         self.insert(rank);
-        Place place{Schedule(plan_.ranks[rank]), {}, {}, std::vector<RankSet>(plan_.ranks[rank].steps.size(), self)};
+        Place place{Schedule(plan_.ranks[rank]),
+                    extent_of(collective_, shape(rank)),
+                    {},
+                    {},
+                    std::vector<RankSet>(plan_.ranks[rank].steps.size(), self)};
         place.frontier.restart(place.schedule);
-        if (count > 0) buffer(place, Buffer::input).write(0, count, {{0, count, 0, self}});
+        const std::uint64_t count = place.extent.input;
+        if (count > 0) write(place, {Buffer::input, 0, count}, {{0, count, 0, self}});
         for (std::uint32_t index = 0; index < place.schedule.size(); ++index) {
             const Step& step = place.schedule.step(index);
             if (step.kind == StepKind::send) lane(rank, step.peer).sends.push_back(index);
@@ -69,9 +80,21 @@ class Walk {
     }
 
     Lane& lane(std::uint32_t from, std::uint32_t to) { return lanes_[std::size_t{from} * ranks_ + to]; }
-    Contents& buffer(Place& place, Buffer which) const {
-        if (in_place_ && which == Buffer::input) which = Buffer::output;
-        return place.buffers[static_cast<std::size_t>(which)];
+    /// A buffer and where the range begins in it.
+    std::pair<Contents&, std::uint64_t> locate(Place& place, const Range& range) const {
+        Contents& own = place.buffers[static_cast<std::size_t>(range.buffer)];
+        if (!in_place_ || range.buffer == Buffer::scratch) return {own, range.offset};
+        const bool is_input = range.buffer == Buffer::input;
+        Contents& shared = place.buffers[static_cast<std::size_t>(Buffer::output)];
+        return {shared, range.offset + (is_input ? place.extent.input_at : place.extent.output_at)};
+    }
+    Segments contents(Place& place, const Range& range) const {
+        const auto [buffer, offset] = locate(place, range);
+        return buffer.read(offset, range.count);
+    }
+    void write(Place& place, const Range& range, const Segments& segments) const {
+        const auto [buffer, offset] = locate(place, range);
+        buffer.write(offset, range.count, segments);
     }
 
     void fail(std::uint32_t rank, std::uint32_t step, const std::string& what) {
@@ -105,7 +128,7 @@ class Walk {
             ++lane.passed;
             const Segments message = read(from, send, places_[from].schedule.step(send).left);
             const Step& step = places_[to].schedule.step(receive);
-            write(to, message_range(step), message);
+            write(places_[to], message_range(step), message);
             hear(places_[to].heard[receive], places_[from], send);
             if (step.kind == StepKind::receive_reduce) compute(to, receive);
             finish(from, send);
@@ -130,26 +153,22 @@ class Walk {
     void compute(std::uint32_t rank, std::uint32_t index) {
         const Step& step = places_[rank].schedule.step(index);
         const Segments left = read(rank, index, step.left);
-        if (step.kind == StepKind::copy) return write(rank, step.target, left);
+        if (step.kind == StepKind::copy) return write(places_[rank], step.target, left);
         const Segments right = read(rank, index, step.right);
         std::string problem;
         const Segments reduced = combine(left, right, ranks_, problem);
         if (!problem.empty()) fail(rank, index, problem);
-        write(rank, step.target, reduced);
+        write(places_[rank], step.target, reduced);
     }
 
     Segments read(std::uint32_t rank, std::uint32_t index, const Range& range) {
-        Segments segments = buffer(places_[rank], range.buffer).read(range.offset, range.count);
+        Segments segments = contents(places_[rank], range);
         if (const std::uint64_t gap = first_gap(segments, range.count); gap != range.count) {
             fail(rank, index,
                  fmt::format("reads {} [{}], which nothing has written", name(range.buffer), range.offset + gap));
         }
         return segments;
     }
-    void write(std::uint32_t rank, const Range& range, const Segments& segments) {
-        buffer(places_[rank], range.buffer).write(range.offset, range.count, segments);
-    }
-
     void find_deadlock() {
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
             const Place& place = places_[rank];
@@ -163,19 +182,27 @@ class Walk {
     }
 
     void check_output(std::uint32_t rank) {
-        const Segments output = buffer(places_[rank], Buffer::output).read(0, plan_.count);
-        if (const std::uint64_t gap = first_gap(output, plan_.count); gap != plan_.count) {
-            return fail(rank, no_step, fmt::format("output [{}] is never written", gap));
+        for (const Segment& wanted : result_of(collective_, shape(rank))) {
+            const Segments output = contents(places_[rank], {Buffer::output, wanted.offset, wanted.count});
+            if (const std::uint64_t gap = first_gap(output, wanted.count); gap != wanted.count) {
+                return fail(rank, no_step, fmt::format("output [{}] is never written", wanted.offset + gap));
+            }
+            for (const Segment& segment : output) check_segment(rank, wanted, segment);
         }
-        for (const Segment& segment : output) {
-            if (segment.element != segment.offset) {
-                return fail(rank, no_step,
-                            fmt::format("output [{}] holds element {}", segment.offset, segment.element));
-            }
-            if (const std::uint32_t absent = segment.contributors.first_absent(ranks_); absent != ranks_) {
-                return fail(rank, no_step,
-                            fmt::format("output [{}] lacks rank {}'s contribution", segment.offset, absent));
-            }
+    }
+
+    /// The offset of `found` counts from the start of `wanted`.
+    void check_segment(std::uint32_t rank, const Segment& wanted, const Segment& found) {
+        const std::uint64_t at = wanted.offset + found.offset;
+        if (found.element != wanted.element + found.offset) {
+            return fail(rank, no_step, fmt::format("output [{}] holds element {}", at, found.element));
+        }
+        for (std::uint32_t other = 0; other < ranks_; ++other) {
+            const bool is_there = found.contributors.contains(other);
+            if (is_there == wanted.contributors.contains(other)) continue;
+            return fail(rank, no_step,
+                        fmt::format("output [{}] {} rank {}'s contribution", at,
+                                    is_there ? "has, and should not," : "lacks", other));
         }
     }
 
@@ -189,6 +216,7 @@ class Walk {
     }
 
     const Plan& plan_;
+    Collective collective_;
     std::uint32_t ranks_;
     bool in_place_;
     std::vector<Lane> lanes_; ///< by sender * ranks + receiver
@@ -199,14 +227,59 @@ class Walk {
 
 } // namespace
 
-std::optional<Fault> find_fault(const Plan& plan, Goal goal) {
+Segments result_of(Collective collective, const Shape& shape) {
+    const std::uint64_t count = shape.count;
+    const std::uint64_t own = shape.rank * count;
+    RankSet everyone(shape.ranks);
+    std::vector<RankSet> alone(shape.ranks, RankSet(shape.ranks));
+    for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
+        everyone.insert(rank);
+        alone[rank].insert(rank);
+    }
+    const auto block_of_each = [&](std::uint64_t element) {
+        Segments blocks;
+        for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
+            blocks.push_back({rank * count, count, element, alone[rank]});
+        }
+        return blocks;
+    };
+    if (count == 0) return {};
+    switch (collective) {
+    case Collective::barrier:
+        break;
+    case Collective::all_reduce:
+        return {{0, count, 0, everyone}};
+    case Collective::broadcast:
+        return {{0, count, 0, alone[shape.root]}};
+    case Collective::reduce:
+        if (shape.rank == shape.root) return {{0, count, 0, everyone}};
+        break;
+    case Collective::reduce_scatter:
+        return {{0, count, own, everyone}};
+    case Collective::gather:
+        if (shape.rank == shape.root) return block_of_each(0);
+        break;
+    case Collective::all_gather:
+        return block_of_each(0);
+    case Collective::scatter:
+        return {{0, count, own, alone[shape.root]}};
+    case Collective::all_to_all:
+        return block_of_each(own);
+    }
+    return {};
+}
+
+std::optional<Fault> find_fault(const Plan& plan, Collective collective) {
+    const bool may_share =
+        extent_of(collective, {0, static_cast<std::uint32_t>(plan.ranks.size()), plan.count, 0, plan.root}).may_share;
     // In place only adds overlaps, so the rules are read that way; a fault that is there anyway is told as such.
-    if (std::optional<Fault> only_in_place = broken_rule(plan, true)) {
-        std::optional<Fault> always = broken_rule(plan, false);
-        return always ? always : only_in_place;
+    if (std::optional<Fault> first = broken_rule(plan, collective, may_share)) {
+        std::optional<Fault> always = broken_rule(plan, collective, false);
+        return always ? always : first;
     }
     for (const bool in_place : {false, true}) {
-        if (std::optional<Fault> fault = Walk(plan, in_place).run(goal)) return fault;
+        if (in_place && !may_share) break;
+        if (std::optional<Fault> fault = Walk(plan, collective, in_place).run()) return fault;
     }
     return std::nullopt;
 }

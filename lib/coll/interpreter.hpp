@@ -7,14 +7,16 @@
 #include <optional>
 #include <string>
 
-#include "coll/plan.hpp"
+#include <verbena/group.hpp>
+
+#include "coll/algorithms.hpp"
+#include "coll/contents.hpp"
 
 namespace verbena::coll {
 
-enum class Goal : std::uint8_t {
-    all_reduce, ///< every output element is the reduction of every rank's input element, each exactly once
-    barrier,    ///< no rank is done before it has heard, directly or through others, from every rank
-};
+/// What a rank's output must hold in the end. Of a barrier nothing, but no rank may be done before it has heard,
+/// directly or through others, from every rank.
+[[nodiscard]] Segments result_of(Collective collective, const Shape& shape);
 
 /// The first thing wrong with a plan.
 struct Fault {
@@ -23,11 +25,12 @@ struct Fault {
     std::string sentence;         ///< "rank 2, step 5 (send output [0, 4) to rank 3): ..."
 };
 
-/// Nothing when the plan reaches `goal`, in place and not in place, with:
+/// Nothing when the plan ends with the collective's result on every rank, each contribution in it exactly once, in
+/// place (where that is allowed) and not in place, with:
 ///   - every range within its buffer, no write to input, sends and receives matching in number and size per pair;
 ///   - any two steps of a rank that touch the same elements, one of them writing, ordered through `after`;
 ///   - no deadlock even if a message leaves only when its receive has started and the one before it has left. Every
 ///     receive window from 1 up, and every way of sending, asks for less than that.
-[[nodiscard]] std::optional<Fault> find_fault(const Plan& plan, Goal goal);
+[[nodiscard]] std::optional<Fault> find_fault(const Plan& plan, Collective collective);
 
 } // namespace verbena::coll

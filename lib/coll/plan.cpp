@@ -12,6 +12,10 @@ Range part(const Range& whole, std::uint64_t pieces, std::uint64_t index) noexce
     return {whole.buffer, whole.offset + index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
 }
 
+std::uint64_t pieces_of(std::uint64_t count, std::uint64_t segment) noexcept {
+    return segment == 0 || count == 0 ? 1 : (count + segment - 1) / segment;
+}
+
 std::uint32_t RankPlan::add(Step step) {
     std::erase(step.after, no_step);
     steps.push_back(std::move(step));

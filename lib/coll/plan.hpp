@@ -15,8 +15,8 @@
 
 namespace verbena::coll {
 
-/// `input` is only read. When a collective runs in place, `input` and `output` are the same memory: a plan must be
-/// right in both cases. `scratch` starts undefined.
+/// `input` is only read. When a collective runs in place, `input` and `output` share memory (extent.hpp says how): a
+/// plan must be right in both cases. `scratch` starts undefined.
 enum class Buffer : std::uint8_t { input, output, scratch };
 
 /// Offset and count in elements.
@@ -31,6 +31,9 @@ struct Range {
 
 /// Piece `index` of `pieces` nearly equal ones; the first `count % pieces` are one element longer.
 [[nodiscard]] Range part(const Range& whole, std::uint64_t pieces, std::uint64_t index) noexcept;
+
+/// How many nearly equal pieces of at most `segment` elements a range needs; at least 1. A segment of 0 cuts nothing.
+[[nodiscard]] std::uint64_t pieces_of(std::uint64_t count, std::uint64_t segment) noexcept;
 
 enum class StepKind : std::uint8_t {
     send,           ///< `left` goes to `peer`
@@ -63,7 +66,8 @@ struct RankPlan {
 };
 
 struct Plan {
-    std::uint64_t count = 0; ///< elements of input and of output
+    std::uint64_t count = 0; ///< as in Shape
+    std::uint32_t root = 0;
     std::vector<RankPlan> ranks;
 };
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "coll/algorithms.hpp"
 #include "coll/schedule.hpp"
-#include "coll/selection.hpp"
 
 namespace verbena::coll {
 
@@ -17,25 +17,24 @@ class PlanCache {
   public:
     PlanCache(std::uint32_t rank, std::uint32_t ranks) noexcept : rank_(rank), ranks_(ranks) {}
 
+    using Maker = RankPlan (*)(const Shape&);
+
     /// Made on first use. The plan lives on in whoever holds it when its place is taken by another.
-    [[nodiscard]] std::shared_ptr<const Schedule> all_reduce(const Algorithm& algorithm, std::uint64_t count,
-                                                             std::uint64_t segment);
-    [[nodiscard]] std::shared_ptr<const Schedule> barrier();
+    [[nodiscard]] std::shared_ptr<const Schedule> get(Maker maker, std::uint64_t count, std::uint64_t segment,
+                                                      std::uint32_t root = 0);
 
     [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
     static constexpr std::size_t capacity = 64;
 
   private:
-    using Maker = RankPlan (*)(const Shape&);
     struct Entry {
         Maker maker;
         std::uint64_t count;
         std::uint64_t segment;
+        std::uint32_t root;
         std::uint64_t last_use;
         std::shared_ptr<const Schedule> schedule;
     };
-    std::shared_ptr<const Schedule> get(Maker maker, std::uint64_t count, std::uint64_t segment);
-
     std::uint32_t rank_;
     std::uint32_t ranks_;
     std::vector<Entry> entries_;

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include <verbena/float16.hpp>
+
 namespace verbena::coll {
 namespace {
 
@@ -51,6 +53,25 @@ struct Maximum {
     }
 };
 
+/// What an element is computed in: f32 for the 16-bit floats, whose processors' own arithmetic is not everywhere; else
+/// the element's type.
+template <class T>
+T widened(T value) noexcept {
+    return value;
+}
+inline float widened(Float16 value) noexcept { return to_float(value); }
+inline float widened(Bfloat16 value) noexcept { return to_float(value); }
+
+template <class T>
+using Computed = decltype(widened(T{}));
+
+template <class T>
+T narrowed(Computed<T> value) noexcept {
+    if constexpr (std::is_same_v<T, Float16>) return to_float16(value);
+    if constexpr (std::is_same_v<T, Bfloat16>) return to_bfloat16(value);
+    if constexpr (std::is_same_v<T, Computed<T>>) return value;
+}
+
 /// An element at any address. It keeps its type, where a memcpy of 8 bytes makes f64 an integer, and GCC 12 then does
 /// not vectorise comparisons.
 template <class T>
@@ -75,41 +96,64 @@ void store(std::byte* to, std::size_t index, T value) noexcept {
 #define VERBENA_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-template <class T, class Op>
+/// Results, left and right operands may be of different types: more than two inputs of a 16-bit float meet in f32.
+template <class Result, class Left, class Right, class Op>
 void combine(std::byte* output, const std::byte* left, const std::byte* right, std::size_t count) noexcept {
     VERBENA_INDEPENDENT
-    for (std::size_t i = 0; i < count; ++i) store(output, i, Op::apply(load<T>(left, i), load<T>(right, i)));
+    for (std::size_t i = 0; i < count; ++i) {
+        store(output, i, narrowed<Result>(Op::apply(widened(load<Left>(left, i)), widened(load<Right>(right, i)))));
+    }
+}
+
+/// Block by block: each input is read from memory once, and the output, which may be an input, is written last. What a
+/// block holds is rounded to the element's type once, at its end.
+template <class T, class Op>
+void fold(std::byte* output, std::span<const std::byte* const> inputs, std::size_t count) noexcept {
+    using Wide = Computed<T>;
+    if (inputs.size() == 2) return combine<T, T, T, Op>(output, inputs[0], inputs[1], count);
+    constexpr std::size_t block_count = 4096 / sizeof(Wide);
+    alignas(64) std::array<std::byte, block_count * sizeof(Wide)> block;
+    for (std::size_t done = 0; done < count; done += block_count) {
+        const std::size_t now = std::min(block_count, count - done);
+        const std::size_t offset = done * sizeof(T);
+        combine<Wide, T, T, Op>(block.data(), inputs[0] + offset, inputs[1] + offset, now);
+        for (const std::byte* input : inputs.subspan(2, inputs.size() - 3))
+            combine<Wide, Wide, T, Op>(block.data(), block.data(), input + offset, now);
+        combine<T, Wide, T, Op>(output + offset, block.data(), inputs.back() + offset, now);
+    }
 }
 
 template <class T>
 void divide(std::byte* values, std::size_t count, std::uint32_t ranks) noexcept {
     // Integers in 64 bits: the number of ranks need not fit the element type.
-    using Wide = std::conditional_t<std::is_floating_point_v<T>, T,
+    using Element = Computed<T>;
+    using Wide = std::conditional_t<std::is_floating_point_v<Element>, Element,
                                     std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
     const auto divisor = static_cast<Wide>(ranks);
     VERBENA_INDEPENDENT
     for (std::size_t i = 0; i < count; ++i) {
-        store(values, i, static_cast<T>(static_cast<Wide>(load<T>(values, i)) / divisor));
+        const auto value = static_cast<Wide>(widened(load<T>(values, i)));
+        store(values, i, narrowed<T>(static_cast<Element>(value / divisor)));
     }
 }
 
 #undef VERBENA_INDEPENDENT
 
-using Combine = void (*)(std::byte*, const std::byte*, const std::byte*, std::size_t) noexcept;
+using Fold = void (*)(std::byte*, std::span<const std::byte* const>, std::size_t) noexcept;
 using Divide = void (*)(std::byte*, std::size_t, std::uint32_t) noexcept;
 
 template <class T>
-Combine combine_of(ReduceOp op) noexcept {
+Fold fold_of(ReduceOp op) noexcept {
     switch (op) {
     case ReduceOp::sum:
     case ReduceOp::avg:
-        return combine<T, Sum>;
+        return fold<T, Sum>;
     case ReduceOp::prod:
-        return combine<T, Product>;
+        return fold<T, Product>;
     case ReduceOp::min:
-        return combine<T, Minimum>;
+        return fold<T, Minimum>;
     case ReduceOp::max:
-        return combine<T, Maximum>;
+        return fold<T, Maximum>;
     }
     return nullptr;
 }
@@ -133,9 +177,13 @@ auto with_type(DataType type, Visit visit) noexcept {
     case DataType::f32:
         return visit(float{});
     case DataType::f64:
+        return visit(double{});
+    case DataType::f16:
+        return visit(Float16{});
+    case DataType::bf16:
         break;
     }
-    return visit(double{});
+    return visit(Bfloat16{});
 }
 
 } // namespace
@@ -143,20 +191,7 @@ auto with_type(DataType type, Visit visit) noexcept {
 void reduce(DataType type, ReduceOp op, std::byte* output, std::span<const std::byte* const> inputs,
             std::size_t count) noexcept {
     assert(inputs.size() >= 2 && inputs.size() <= max_reduce_inputs);
-    const Combine combine = with_type(type, [op](auto sample) -> Combine { return combine_of<decltype(sample)>(op); });
-    if (inputs.size() == 2) return combine(output, inputs[0], inputs[1], count);
-
-    // Block by block: each input is read from memory once, and the output, which may be an input, is written last.
-    alignas(64) std::array<std::byte, 4096> block;
-    const std::size_t size = size_of(type);
-    const std::size_t block_count = block.size() / size;
-    for (std::size_t done = 0; done < count; done += block_count) {
-        const std::size_t now = std::min(block_count, count - done);
-        const std::size_t offset = done * size;
-        combine(block.data(), inputs[0] + offset, inputs[1] + offset, now);
-        for (const std::byte* input : inputs.subspan(2)) combine(block.data(), block.data(), input + offset, now);
-        std::memcpy(output + offset, block.data(), now * size);
-    }
+    with_type(type, [op](auto sample) -> Fold { return fold_of<decltype(sample)>(op); })(output, inputs, count);
 }
 
 void finish(DataType type, ReduceOp op, std::byte* values, std::size_t count, std::uint32_t ranks) noexcept {

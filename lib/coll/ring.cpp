@@ -1,6 +1,6 @@
 #include "coll/algorithms.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace verbena::coll {
 namespace {
@@ -13,8 +13,7 @@ class Ring {
   public:
     explicit Ring(const Shape& shape) : shape_(shape) {
         const std::uint64_t longest = part(whole(Buffer::input), shape.ranks, 0).count;
-        const std::uint64_t segment = shape.segment == 0 ? longest : shape.segment;
-        pieces_ = std::max<std::uint64_t>(1, segment == 0 ? 1 : (longest + segment - 1) / segment);
+        pieces_ = pieces_of(longest, shape.segment);
         landing_ = (longest + pieces_ - 1) / pieces_;
         made_.assign(shape.ranks * pieces_, no_step);
         sent_.assign(shape.ranks * pieces_, no_step);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "coll/extent.hpp"
 #include "coll/rank_set.hpp"
 
 namespace verbena::coll {
@@ -14,13 +15,23 @@ namespace {
 /// At most two ranges; an empty one touches nothing.
 using Ranges = std::array<Range, 2>;
 
-/// What a step reads and writes, in place or not.
+/// What a step reads and writes.
 struct Footprint {
     Ranges reads;
     Ranges writes;
 };
 
-Footprint footprint(const Step& step, bool in_place) {
+/// Where a range lies in the memory that input and output share in place.
+Range shared(Range range, const Extent& extent) {
+    if (range.buffer == Buffer::input)
+        range = {Buffer::output, range.offset + extent.input_at, range.count};
+    else if (range.buffer == Buffer::output)
+        range.offset += extent.output_at;
+    return range;
+}
+
+/// In place where an extent is given.
+Footprint footprint(const Step& step, const Extent* in_place) {
     constexpr Range none{Buffer::output, 0, 0};
     Footprint touched;
     switch (step.kind) {
@@ -40,11 +51,9 @@ Footprint footprint(const Step& step, bool in_place) {
         touched = {{step.left, step.right}, {step.target, none}};
         break;
     }
-    if (in_place) {
+    if (in_place != nullptr) {
         for (auto* ranges : {&touched.reads, &touched.writes}) {
-            for (Range& range : *ranges) {
-                if (range.buffer == Buffer::input) range.buffer = Buffer::output;
-            }
+            for (Range& range : *ranges) range = shared(range, *in_place);
         }
     }
     return touched;
@@ -68,8 +77,8 @@ const Range* common(const Ranges& a, const Ranges& b) {
 /// Checks one rank's part; `found` keeps the first fault.
 class RankRules {
   public:
-    RankRules(const Plan& plan, std::uint32_t rank, bool in_place)
-        : plan_(plan), part_(plan.ranks[rank]), rank_(rank), in_place_(in_place) {}
+    RankRules(const Plan& plan, std::uint32_t rank, const Extent& extent, bool in_place)
+        : plan_(plan), part_(plan.ranks[rank]), rank_(rank), extent_(extent), in_place_(in_place) {}
 
     std::optional<Fault> check() {
         for (std::uint32_t index = 0; index < part_.steps.size() && !found_; ++index) check_step(index);
@@ -90,7 +99,7 @@ class RankRules {
         if (is_message(step.kind) && (step.peer >= plan_.ranks.size() || step.peer == rank_)) {
             return fail(index, fmt::format("rank {} cannot be its peer among {} ranks", step.peer, plan_.ranks.size()));
         }
-        const Footprint touched = footprint(step, false);
+        const Footprint touched = footprint(step, nullptr);
         for (const Range& range : touched.reads) check_bounds(index, range);
         for (const Range& range : touched.writes) {
             check_bounds(index, range);
@@ -100,7 +109,9 @@ class RankRules {
     }
 
     void check_bounds(std::uint32_t index, const Range& range) {
-        const std::uint64_t limit = range.buffer == Buffer::scratch ? part_.scratch : plan_.count;
+        const std::uint64_t limit = range.buffer == Buffer::scratch ? part_.scratch
+                                    : range.buffer == Buffer::input ? extent_.input
+                                                                    : extent_.output;
         if (range.count > limit || range.offset > limit - range.count) {
             fail(index, fmt::format("{} has {} elements, {} are needed", name(range.buffer), limit, range.end()));
         }
@@ -122,7 +133,10 @@ class RankRules {
     }
 
     [[nodiscard]] bool overlaps_partly(Range target, Range operand) const {
-        if (in_place_ && operand.buffer == Buffer::input) operand.buffer = Buffer::output;
+        if (in_place_) {
+            target = shared(target, extent_);
+            operand = shared(operand, extent_);
+        }
         return overlap(target, operand) && !(target == operand);
     }
 
@@ -132,7 +146,7 @@ class RankRules {
         std::vector<Footprint> touched;
         std::vector<RankSet> before; // a set of steps: those that must be finished
         for (std::uint32_t index = 0; index < steps; ++index) {
-            touched.push_back(footprint(part_.steps[index], in_place_));
+            touched.push_back(footprint(part_.steps[index], in_place_ ? &extent_ : nullptr));
             before.emplace_back(steps);
             for (const std::uint32_t earlier : part_.steps[index].after) {
                 before[index].merge(before[earlier]);
@@ -153,6 +167,7 @@ class RankRules {
     const Plan& plan_;
     const RankPlan& part_;
     std::uint32_t rank_;
+    Extent extent_;
     bool in_place_;
     std::optional<Fault> found_;
 };
@@ -197,10 +212,11 @@ Fault fault_at(const Plan& plan, std::uint32_t rank, std::uint32_t step, const s
             fmt::format("rank {}, step {} ({}): {}", rank, step, describe(plan.ranks[rank].steps[step]), what)};
 }
 
-std::optional<Fault> broken_rule(const Plan& plan, bool in_place) {
+std::optional<Fault> broken_rule(const Plan& plan, Collective collective, bool in_place) {
     const auto ranks = static_cast<std::uint32_t>(plan.ranks.size());
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        if (std::optional<Fault> fault = RankRules(plan, rank, in_place).check()) return fault;
+        const Extent extent = extent_of(collective, {rank, ranks, plan.count, 0, plan.root});
+        if (std::optional<Fault> fault = RankRules(plan, rank, extent, in_place).check()) return fault;
     }
     for (std::uint32_t from = 0; from < ranks; ++from) {
         for (std::uint32_t to = 0; to < ranks; ++to) {

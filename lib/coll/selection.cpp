@@ -3,60 +3,98 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <ranges>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <verbena/error.hpp>
 
+#include "coll/costs.hpp"
+
 namespace verbena::coll {
 namespace {
 
-double ring_cost(const CostModel& model, std::uint32_t ranks, double bytes) {
-    const double hops = 2.0 * (ranks - 1);
-    const double chunk = bytes / ranks;
-    return hops * (model.latency_ns + chunk * model.transfer_ns_per_byte) +
-           hops / 2 * chunk * model.reduction_ns_per_byte;
-}
+using Hop = Algorithm::Hop;
+using enum Collective;
 
-double recursive_doubling_cost(const CostModel& model, std::uint32_t ranks, double bytes) {
-    const std::uint32_t power = std::bit_floor(ranks);
-    const double exchange = model.latency_ns + bytes * model.transfer_ns_per_byte;
-    const double reduction = bytes * model.reduction_ns_per_byte;
-    const double rounds = std::bit_width(power) - 1;
-    const double folding = power == ranks ? 0 : 2 * exchange + reduction; // in, and the result back
-    return rounds * (exchange + reduction) + folding;
-}
-
-constexpr std::array algorithms = {
-    Algorithm{"ring", ring_all_reduce, ring_cost},
-    Algorithm{"recursive_doubling", recursive_doubling_all_reduce, recursive_doubling_cost},
+constexpr std::array table = {
+    Algorithm{barrier, "dissemination", dissemination_barrier, dissemination_cost},
+    Algorithm{all_reduce, "ring", ring_all_reduce, ring_all_reduce_cost},
+    Algorithm{all_reduce, "recursive_doubling", recursive_doubling_all_reduce, recursive_doubling_all_reduce_cost},
+    Algorithm{all_reduce, "rabenseifner", rabenseifner_all_reduce, rabenseifner_cost},
+    Algorithm{broadcast, "binomial", binomial_broadcast, binomial_broadcast_cost, Hop::whole},
+    Algorithm{broadcast, "scatter_all_gather", scatter_all_gather_broadcast, scatter_all_gather_cost},
+    Algorithm{reduce, "binomial", binomial_reduce, binomial_reduce_cost, Hop::whole},
+    Algorithm{reduce_scatter, "ring", ring_reduce_scatter, ring_reduce_scatter_cost},
+    Algorithm{reduce_scatter, "recursive_halving", recursive_halving_reduce_scatter, recursive_halving_cost, Hop::block,
+              true},
+    Algorithm{all_gather, "ring", ring_all_gather, ring_all_gather_cost},
+    Algorithm{all_gather, "recursive_doubling", recursive_doubling_all_gather, doubling_all_gather_cost, Hop::block,
+              true},
+    Algorithm{all_gather, "bruck", bruck_all_gather, doubling_all_gather_cost},
+    Algorithm{gather, "linear", linear_gather, linear_cost},
+    Algorithm{gather, "binomial", binomial_gather, binomial_blocks_cost},
+    Algorithm{scatter, "linear", linear_scatter, linear_cost},
+    Algorithm{scatter, "binomial", binomial_scatter, binomial_blocks_cost},
+    Algorithm{all_to_all, "pairwise", pairwise_all_to_all, pairwise_cost},
 };
+
+auto algorithms_of(Collective collective) {
+    return table | std::views::filter([collective](const Algorithm& each) { return each.collective == collective; });
+}
 
 } // namespace
 
-const Algorithm& all_reduce_named(std::string_view name) {
-    const auto* found =
-        std::find_if(algorithms.begin(), algorithms.end(), [name](const Algorithm& each) { return each.name == name; });
-    if (found != algorithms.end()) return *found;
-    throw Error(ErrorCode::invalid_argument, fmt::format("no all-reduce algorithm is called \"{}\"", name),
-                fmt::format("there are: {}; an empty name chooses by size", fmt::join(all_reduce_algorithms(), ", ")));
+bool Algorithm::can_run(std::uint32_t ranks) const noexcept {
+    return !needs_power_of_two || std::has_single_bit(ranks);
 }
 
-const Algorithm& cheapest_all_reduce(std::uint32_t ranks, std::uint64_t bytes, const CostModel& model) {
-    const auto size = static_cast<double>(bytes);
-    return *std::min_element(algorithms.begin(), algorithms.end(), [&](const Algorithm& a, const Algorithm& b) {
-        return a.cost_ns(model, ranks, size) < b.cost_ns(model, ranks, size);
-    });
+std::span<const Algorithm> algorithms() noexcept { return table; }
+
+std::vector<std::string> algorithm_names(Collective collective) {
+    std::vector<std::string> names;
+    for (const Algorithm& each : algorithms_of(collective)) names.emplace_back(each.name);
+    return names;
 }
 
-AlgorithmChoice select_all_reduce(std::uint32_t ranks, std::uint64_t bytes, const CostModel& model) {
-    const Algorithm& chosen = cheapest_all_reduce(ranks, bytes, model);
+const Algorithm& algorithm_named(Collective collective, std::string_view name, std::uint32_t ranks) {
+    for (const Algorithm& each : algorithms_of(collective)) {
+        if (each.name != name) continue;
+        if (each.can_run(ranks)) return each;
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("{} {} needs a power of two of ranks, there are {}", verbena::name(collective), name, ranks),
+            "an empty name chooses among those that fit");
+    }
+    throw Error(
+        ErrorCode::invalid_argument, fmt::format("no {} algorithm is called \"{}\"", verbena::name(collective), name),
+        fmt::format("there are: {}; an empty name chooses by size", fmt::join(algorithm_names(collective), ", ")));
+}
+
+const Algorithm& cheapest(Collective collective, std::uint32_t ranks, std::uint64_t bytes, const CostModel& model) {
+    const Algorithm* best = nullptr;
+    double lowest = 0;
+    for (const Algorithm& each : algorithms_of(collective)) {
+        if (!each.can_run(ranks)) continue;
+        const double cost = each.cost_ns(model, ranks, static_cast<double>(bytes));
+        if (best == nullptr || cost < lowest) {
+            best = &each;
+            lowest = cost;
+        }
+    }
+    if (best != nullptr) return *best;
+    throw Error(ErrorCode::invalid_argument, fmt::format("{} is no collective", static_cast<unsigned>(collective)));
+}
+
+AlgorithmChoice select(Collective collective, std::uint32_t ranks, std::uint64_t bytes, const CostModel& model) {
+    const Algorithm& chosen = cheapest(collective, ranks, bytes, model);
     if (ranks == 1) return {std::string(chosen.name), "one rank: the input is copied, no message is sent"};
     std::vector<std::string> costs;
-    for (const Algorithm& each : algorithms) {
-        costs.push_back(
-            fmt::format("{} {:.1f} us", each.name, each.cost_ns(model, ranks, static_cast<double>(bytes)) / 1000));
+    for (const Algorithm& each : algorithms_of(collective)) {
+        costs.push_back(each.can_run(ranks) ? fmt::format("{} {:.1f} us", each.name,
+                                                          each.cost_ns(model, ranks, static_cast<double>(bytes)) / 1000)
+                                            : fmt::format("{} only for powers of two", each.name));
     }
     return {
         std::string(chosen.name),
@@ -66,17 +104,15 @@ AlgorithmChoice select_all_reduce(std::uint32_t ranks, std::uint64_t bytes, cons
             model.reduction_ns_per_byte)};
 }
 
-std::vector<std::string> all_reduce_algorithms() {
-    std::vector<std::string> names;
-    for (const Algorithm& each : algorithms) names.emplace_back(each.name);
-    return names;
-}
-
-std::uint64_t segment_bytes(std::uint32_t ranks, std::uint64_t bytes) noexcept {
+std::uint64_t segment_bytes(std::uint32_t parts, std::uint64_t bytes) noexcept {
     constexpr std::uint64_t shortest = 256 << 10;
     constexpr std::uint64_t most_messages = 16;
-    const std::uint64_t chunk = bytes / ranks + 1;
+    const std::uint64_t chunk = bytes / parts + 1;
     return std::max(shortest, chunk / most_messages + 1);
+}
+
+std::uint64_t segment_bytes(const Algorithm& algorithm, std::uint32_t ranks, std::uint64_t bytes) noexcept {
+    return segment_bytes(algorithm.hop == Hop::whole ? 1 : ranks, bytes);
 }
 
 } // namespace verbena::coll

@@ -5,27 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "wire/placement.hpp"
+
 namespace verbena::ofi {
 namespace {
-
-/// Where the ranks are, as far as the launcher said.
-struct Placement {
-    bool all_here = false;
-    std::string words; ///< "2 of 4 ranks are on this host"
-};
-
-Placement placement_of(const Settings& settings) {
-    if (!settings.is_set("size")) return {false, "how many ranks there are is not known (setting size)"};
-    const auto size = settings.number("size");
-    if (size == 1) return {true, "the job has one rank"};
-    if (!settings.is_set("local-size")) {
-        return {false,
-                fmt::format("how many of the {} ranks are on this host is not known (setting local-size)", size)};
-    }
-    const auto here = settings.number("local-size");
-    return {here == size, here == size ? fmt::format("all {} ranks are on this host", size)
-                                       : fmt::format("{} of {} ranks are on this host", here, size)};
-}
 
 Selection select(const DeviceInfo& device, std::string reason) {
     Selection selection;
@@ -35,8 +18,8 @@ Selection select(const DeviceInfo& device, std::string reason) {
     return selection;
 }
 
-std::vector<Selection> force(std::span<const DeviceInfo> devices, const std::string& wanted, const Placement& placement,
-                             std::vector<Rejection>& rejected) {
+std::vector<Selection> force(std::span<const DeviceInfo> devices, const std::string& wanted,
+                             const wire::Placement& placement, std::vector<Rejection>& rejected) {
     std::vector<Selection> chosen;
     for (const DeviceInfo& device : devices) {
         if (device.name != wanted && device.driver != wanted) {
@@ -57,7 +40,7 @@ std::vector<Selection> force(std::span<const DeviceInfo> devices, const std::str
 
 std::vector<Selection> choose_devices(std::span<const DeviceInfo> devices, const Settings& settings,
                                       std::vector<Rejection>& rejected) {
-    const Placement placement = placement_of(settings);
+    const wire::Placement placement = wire::placement_of(settings);
     if (settings.is_set("device")) return force(devices, settings.text("device"), placement, rejected);
 
     std::vector<Selection> chosen;
@@ -67,7 +50,7 @@ std::vector<Selection> choose_devices(std::span<const DeviceInfo> devices, const
         } else if (device.name == "shm" && placement.all_here) {
             chosen.insert(chosen.begin(), select(device, placement.words));
         } else if (device.name == "shm") {
-            rejected.push_back({device.name, "it reaches this host only, and " + placement.words});
+            rejected.push_back({device.name, wire::reaches_this_host_only(placement)});
         } else if (device.name == "tcp") {
             chosen.push_back(select(device, fmt::format("reaches every host that IP reaches ({})", device.driver)));
         } else {

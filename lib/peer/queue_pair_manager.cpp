@@ -1,7 +1,6 @@
 #include "peer/queue_pair_manager.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -157,11 +156,10 @@ std::uint32_t QueuePairManager::rank_of_number(std::uint32_t queue_pair) const n
 }
 
 std::size_t QueuePairManager::poll(Sink& sink) {
-    std::array<wire::Completion, 32> batch;
     std::size_t handled = 0;
     for (const auto& completions : completions_) {
-        const std::size_t count = completions->queue->poll(batch);
-        const auto polled = std::span(batch).first(count);
+        const std::size_t count = completions->queue->poll(batch_);
+        const auto polled = std::span(batch_).first(count);
         bool has_flushed_receives = false;
         for (const wire::Completion& completion : polled) {
             if (completion.is_receive && completion.status == wire::CompletionStatus::flushed) {

@@ -3,6 +3,7 @@
 /// transport, one for all peers on a datagram one. Progress-thread only.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -96,6 +97,8 @@ class QueuePairManager {
     std::vector<std::unique_ptr<Completions>> completions_;
     std::vector<std::unique_ptr<Queue>> queues_;
     std::vector<Channel> channels_;
+    std::array<wire::Completion, 32>
+        batch_; ///< poll()'s own: made once, for clearing it costs as much as an empty poll
 };
 
 } // namespace verbena::peer

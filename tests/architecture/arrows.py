@@ -12,6 +12,7 @@ ARROWS = {
     "flow": {"wire"},
     "mem": {"base"},
     "sim": {"wire"},
+    "shm": {"wire"},
     "ofi": {"wire"},
     "verbs": {"wire"},
     "peer": {"flow", "wire"},

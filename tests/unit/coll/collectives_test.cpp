@@ -5,51 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "coll/collectives.hpp"
 #include "coll/reduce.hpp"
-#include "sim_job.hpp"
+#include "group_job.hpp"
 
 using namespace verbena;
-using verbena::testing::SimJob;
+using verbena::testing::GroupJob;
 
 namespace {
 
-constexpr DataType all_types[] = {DataType::i8,  DataType::u8,  DataType::i32, DataType::u32,
-                                  DataType::i64, DataType::u64, DataType::f32, DataType::f64};
+constexpr DataType all_types[] = {DataType::i8,  DataType::u8,  DataType::i32, DataType::u32, DataType::i64,
+                                  DataType::u64, DataType::f32, DataType::f64, DataType::f16, DataType::bf16};
 constexpr ReduceOp all_ops[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::avg};
-
-/// A job whose ranks all take part in one group.
-struct GroupJob {
-    SimJob job;
-    std::vector<std::unique_ptr<coll::Collectives>> groups;
-
-    GroupJob(std::uint32_t ranks, std::uint64_t seed, const sim::Personality& personality = sim::mlx5_like(),
-             const msg::EngineOptions& options = {}, const sim::FabricOptions& fabric = {})
-        : job(ranks, seed, personality, options, fabric) {
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            groups.push_back(std::make_unique<coll::Collectives>(job[rank], msg::Context{1}));
-        }
-    }
-    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(groups.size()); }
-
-    /// Waits for one operation of each rank; true when all have ended well.
-    bool all_end_well(const std::vector<msg::OperationId>& ids) {
-        if (!job.run_until([&] {
-                for (std::uint32_t rank = 0; rank < ids.size(); ++rank) {
-                    if (!job[rank].is_complete(ids[rank])) return false;
-                }
-                return true;
-            })) {
-            return false;
-        }
-        bool good = true;
-        for (std::uint32_t rank = 0; rank < ids.size(); ++rank) {
-            good = good && job[rank].status(ids[rank]).ok();
-            job[rank].release(ids[rank]);
-        }
-        return good;
-    }
-};
 
 /// One all-reduce over every rank: buffers, and what must come out.
 class Case {
@@ -75,7 +41,7 @@ class Case {
         std::vector<msg::OperationId> ids;
         for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
             const std::byte* input = in_place_ ? outputs_[rank].data() : inputs_[rank].data();
-            ids.push_back(group.groups[rank]->all_reduce(input, outputs_[rank].data(), count_, type_, op_, algorithm));
+            ids.push_back(group.all_reduce(rank, input, outputs_[rank].data(), count_, type_, op_, algorithm));
         }
         return ids;
     }
@@ -101,6 +67,12 @@ class Case {
             case DataType::f64:
                 put(static_cast<double>(value));
                 break;
+            case DataType::f16:
+                put(to_float16(static_cast<float>(value)));
+                break;
+            case DataType::bf16:
+                put(to_bfloat16(static_cast<float>(value)));
+                break;
             default: {
                 const std::uint64_t bits = random();
                 std::memcpy(memory.data() + i * size_of(type_), &bits, size_of(type_));
@@ -125,7 +97,7 @@ TEST_CASE("every type and operation is reduced rightly on 1 to 8 ranks, by every
     const std::uint64_t seed = std::random_device{}();
     std::mt19937_64 random(seed);
     const auto ranks = static_cast<std::uint32_t>(GENERATE(range(1, 9)));
-    const std::string algorithm = GENERATE("", "ring", "recursive_doubling");
+    const std::string algorithm = GENERATE("", "ring", "recursive_doubling", "rabenseifner");
     GroupJob group(ranks, random());
     for (const DataType type : all_types) {
         for (const ReduceOp op : all_ops) {
@@ -154,7 +126,7 @@ TEST_CASE("collectives work with the smallest windows and queues, over a provide
     fabric.faults.jitter_ns = 5000;
     fabric.faults.refuse_post = 0.05;
     GroupJob group(5, random(), *nic, options, fabric);
-    for (const std::string algorithm : {"ring", "recursive_doubling"}) {
+    for (const std::string algorithm : {"ring", "recursive_doubling", "rabenseifner"}) {
         for (const std::size_t count : {std::size_t{1}, std::size_t{64}, std::size_t{3001}}) {
             INFO(nic->name << ", window " << window << ", " << algorithm << ", " << count << " elements, seed "
                            << seed);
@@ -196,7 +168,7 @@ TEST_CASE("every rank gets the same bits, whatever rounding and signs of zero do
     const std::uint64_t seed = std::random_device{}();
     std::mt19937_64 random(seed);
     const ReduceOp op = GENERATE(ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::avg);
-    const std::string algorithm = GENERATE("ring", "recursive_doubling");
+    const std::string algorithm = GENERATE("ring", "recursive_doubling", "rabenseifner");
     const auto ranks = static_cast<std::uint32_t>(GENERATE(2, 3, 6, 8));
     GroupJob group(ranks, seed);
     std::vector<std::vector<float>> values(ranks, std::vector<float>(500));
@@ -208,8 +180,8 @@ TEST_CASE("every rank gets the same bits, whatever rounding and signs of zero do
     }
     std::vector<msg::OperationId> ids;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        ids.push_back(group.groups[rank]->all_reduce(values[rank].data(), values[rank].data(), 500, DataType::f32, op,
-                                                     algorithm));
+        ids.push_back(
+            group.all_reduce(rank, values[rank].data(), values[rank].data(), 500, DataType::f32, op, algorithm));
     }
     REQUIRE(group.all_end_well(ids));
     INFO(name(op) << ", " << algorithm << ", " << ranks << " ranks, seed " << seed);
@@ -222,43 +194,41 @@ TEST_CASE("no rank leaves a barrier before the last has entered it") {
     for (std::uint32_t last = 0; last < ranks; ++last) {
         std::vector<msg::OperationId> ids(ranks);
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            if (rank != last) ids[rank] = group.groups[rank]->barrier();
+            if (rank != last) ids[rank] = group.groups[rank]->start({});
         }
         for (int step = 0; step < 500; ++step) group.job.step();
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             if (rank != last) CHECK_FALSE(group.job[rank].is_complete(ids[rank]));
         }
-        ids[last] = group.groups[last]->barrier();
+        ids[last] = group.groups[last]->start({});
         CHECK(group.all_end_well(ids));
     }
 }
 
 TEST_CASE("ranks whose counts differ get an error instead of wrong values") {
-    const std::string algorithm = GENERATE("ring", "recursive_doubling");
+    const std::string algorithm = GENERATE("ring", "recursive_doubling", "rabenseifner");
     GroupJob group(2, 13);
     std::vector<std::int32_t> values(16, 1);
-    const auto longer =
-        group.groups[0]->all_reduce(values.data(), values.data(), 8, DataType::i32, ReduceOp::sum, algorithm);
+    const auto longer = group.all_reduce(0, values.data(), values.data(), 8, DataType::i32, ReduceOp::sum, algorithm);
     std::vector<std::int32_t> others(16, 1);
-    const auto shorter =
-        group.groups[1]->all_reduce(others.data(), others.data(), 4, DataType::i32, ReduceOp::sum, algorithm);
+    const auto shorter = group.all_reduce(1, others.data(), others.data(), 4, DataType::i32, ReduceOp::sum, algorithm);
     REQUIRE(group.job.run_until([&] { return group.job[0].is_complete(longer) && group.job[1].is_complete(shorter); }));
     CHECK(group.job[0].status(longer).code == ErrorCode::invalid_argument);
     CHECK(group.job[1].status(shorter).code == ErrorCode::truncated);
 }
 
 TEST_CASE("a dead peer ends the collectives that need it, and later ones") {
-    const std::string algorithm = GENERATE("ring", "recursive_doubling");
+    const std::string algorithm = GENERATE("ring", "recursive_doubling", "rabenseifner");
     GroupJob group(2, 17);
     std::vector<std::int32_t> values(100'000, 1);
-    const auto running = group.groups[0]->all_reduce(values.data(), values.data(), values.size(), DataType::i32,
-                                                     ReduceOp::sum, algorithm);
-    const auto beside = group.groups[0]->barrier();
+    const auto running =
+        group.all_reduce(0, values.data(), values.data(), values.size(), DataType::i32, ReduceOp::sum, algorithm);
+    const auto beside = group.groups[0]->start({});
     group.job.fabric.kill(*group.job.devices[1]);
     REQUIRE(group.job.run_until([&] { return group.job[0].is_complete(running) && group.job[0].is_complete(beside); }));
     CHECK(group.job[0].status(running).code == ErrorCode::peer_lost);
     CHECK(group.job[0].status(beside).code == ErrorCode::peer_lost);
-    const auto later = group.groups[0]->barrier();
+    const auto later = group.groups[0]->start({});
     CHECK(group.job[0].status(later).code == ErrorCode::peer_lost);
 }
 
@@ -266,7 +236,7 @@ TEST_CASE("an engine may end running collectives after their group is gone") {
     GroupJob group(3, 19);
     std::vector<std::int32_t> values(100'000, 1);
     group.job[0].release(
-        group.groups[0]->all_reduce(values.data(), values.data(), values.size(), DataType::i32, ReduceOp::sum));
+        group.all_reduce(0, values.data(), values.data(), values.size(), DataType::i32, ReduceOp::sum));
     group.job.step();
     group.groups.clear();
     group.job.engines.clear();
@@ -277,7 +247,7 @@ TEST_CASE("a wrong call is refused before anything is sent, and the next one sti
     GroupJob group(2, 23);
     std::vector<std::int32_t> values(8, 1);
     const auto call = [&](const void* input, void* output, std::size_t count, const std::string& algorithm) {
-        return group.groups[0]->all_reduce(input, output, count, DataType::i32, ReduceOp::sum, algorithm);
+        return group.all_reduce(0, input, output, count, DataType::i32, ReduceOp::sum, algorithm);
     };
     CHECK_THROWS_WITH(call(nullptr, values.data(), 4, ""), VERBENA_CONTAINS("input is null, 4 elements of i32"));
     CHECK_THROWS_WITH(call(values.data(), nullptr, 4, ""), VERBENA_CONTAINS("output is null"));
@@ -287,9 +257,9 @@ TEST_CASE("a wrong call is refused before anything is sent, and the next one sti
                       VERBENA_CONTAINS("beyond the address space"));
     CHECK_THROWS_WITH(call(values.data(), values.data(), 4, "tree"), VERBENA_CONTAINS("\"tree\""));
     std::vector<std::int32_t> others(8, 2);
-    REQUIRE(group.all_end_well(
-        {call(values.data(), values.data() + 4, 4, ""),
-         group.groups[1]->all_reduce(others.data(), others.data() + 4, 4, DataType::i32, ReduceOp::sum)}));
+    REQUIRE(
+        group.all_end_well({call(values.data(), values.data() + 4, 4, ""),
+                            group.all_reduce(1, others.data(), others.data() + 4, 4, DataType::i32, ReduceOp::sum)}));
     CHECK(values == std::vector<std::int32_t>{1, 1, 1, 1, 3, 3, 3, 3});
     CHECK(others == std::vector<std::int32_t>{2, 2, 2, 2, 3, 3, 3, 3});
 }

@@ -1,15 +1,20 @@
 #include "catch.hpp"
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "coll/algorithms.hpp"
+#include "coll/extent.hpp"
 #include "coll/interpreter.hpp"
+#include "coll/selection.hpp"
 
 using namespace verbena::coll;
+using verbena::Collective;
 
 namespace {
 
-using Algorithm = RankPlan (*)(const Shape&);
+using Maker = RankPlan (*)(const Shape&);
 
 std::uint64_t elements_sent(const RankPlan& plan) {
     std::uint64_t elements = 0;
@@ -40,13 +45,43 @@ TEST_CASE("parts of a range follow each other, cover it and differ by one elemen
     CHECK(end == whole.end());
 }
 
-TEST_CASE("every all-reduce is proved for 1 to 64 ranks, whether or not the count divides") {
-    auto [name, algorithm] = GENERATE(table<std::string, Algorithm>(
-        {{"ring", ring_all_reduce}, {"recursive_doubling", recursive_doubling_all_reduce}}));
-    for (std::uint32_t ranks = 1; ranks <= 64; ++ranks) {
-        for (const std::uint64_t count : {0u, 1u, ranks - 1, ranks, ranks + 1, 2 * ranks + 3, 1000u}) {
-            INFO(name << ", " << ranks << " ranks, " << count << " elements");
-            CHECK(verdict(find_fault(whole_plan(algorithm, {0, ranks, count, 0}), Goal::all_reduce)) == "sound");
+TEST_CASE("every algorithm is proved for 1 to 64 ranks, any root, whether or not the count divides") {
+    for (const Algorithm& each : algorithms()) {
+        for (std::uint32_t ranks = 1; ranks <= 64; ++ranks) {
+            if (!each.can_run(ranks)) continue;
+            const auto counts = has_blocks(each.collective)
+                                    ? std::vector<std::uint64_t>{0, 1, 3}
+                                    : std::vector<std::uint64_t>{0, 1, ranks - 1, ranks, ranks + 1, 2 * ranks + 3};
+            const auto roots = has_root(each.collective) ? std::set<std::uint32_t>{0, 1 % ranks, ranks - 1}
+                                                         : std::set<std::uint32_t>{0};
+            for (const std::uint64_t count : counts) {
+                for (const std::uint32_t root : roots) {
+                    INFO(verbena::name(each.collective)
+                         << " " << each.name << ", " << ranks << " ranks, " << count << " elements, root " << root);
+                    CHECK(verdict(find_fault(whole_plan(each.plan, {0, ranks, count, 0, root}), each.collective)) ==
+                          "sound");
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("algorithms that are cut into segments are proved so, and no message is longer than a segment") {
+    auto [collective, algorithm] = GENERATE(table<Collective, Maker>({{Collective::broadcast, binomial_broadcast},
+                                                                      {Collective::reduce, binomial_reduce},
+                                                                      {Collective::reduce_scatter, ring_reduce_scatter},
+                                                                      {Collective::all_gather, ring_all_gather}}));
+    const std::uint64_t segment = GENERATE(1u, 3u, 16u, 1000u);
+    for (const std::uint32_t ranks : {2u, 3u, 5u, 8u, 16u}) {
+        for (const std::uint64_t count : {1u, 17u, 25u}) {
+            INFO(verbena::name(collective)
+                 << ", " << ranks << " ranks, " << count << " elements, segments of " << segment);
+            const Plan plan = whole_plan(algorithm, {0, ranks, count, segment, ranks / 2});
+            CHECK(verdict(find_fault(plan, collective)) == "sound");
+            for (const RankPlan& of_rank : plan.ranks) {
+                for (const Step& step : of_rank.steps)
+                    CHECK((!is_message(step.kind) || message_range(step).count <= segment));
+            }
         }
     }
 }
@@ -57,7 +92,7 @@ TEST_CASE("a ring cut into segments is proved, and no message is longer than a s
         for (const std::uint64_t count : {1u, 17u, 100u}) {
             INFO(ranks << " ranks, " << count << " elements, segments of " << segment);
             const Plan plan = whole_plan(ring_all_reduce, {0, ranks, count, segment});
-            CHECK(verdict(find_fault(plan, Goal::all_reduce)) == "sound");
+            CHECK(verdict(find_fault(plan, Collective::all_reduce)) == "sound");
             for (const Step& step : plan.ranks[0].steps) CHECK(message_range(step).count <= segment);
         }
     }
@@ -67,7 +102,7 @@ TEST_CASE("the barrier is proved for 1 to 64 ranks and sends empty messages") {
     for (std::uint32_t ranks = 1; ranks <= 64; ++ranks) {
         INFO(ranks << " ranks");
         const Plan plan = whole_plan(dissemination_barrier, {0, ranks, 0, 0});
-        CHECK(verdict(find_fault(plan, Goal::barrier)) == "sound");
+        CHECK(verdict(find_fault(plan, Collective::barrier)) == "sound");
         CHECK(elements_sent(plan.ranks[0]) == 0);
     }
 }
@@ -80,16 +115,52 @@ TEST_CASE("ring moves the fewest bytes and recursive doubling takes the fewest h
     CHECK(sends(dissemination_barrier(shape)) == hops);
 }
 
+TEST_CASE("each algorithm sends what it is chosen for") {
+    const std::uint64_t count = 6400;
+    auto [ranks, hops] = GENERATE(table<std::uint32_t, std::size_t>({{2, 1}, {4, 2}, {8, 3}, {64, 6}}));
+    const Shape shape{0, ranks, count, 0};
+    CHECK(sends(rabenseifner_all_reduce(shape)) == 2 * hops);
+    CHECK(elements_sent(rabenseifner_all_reduce(shape)) == 2 * (ranks - 1) * count / ranks);
+    CHECK(sends(binomial_broadcast(shape)) == hops);
+    CHECK(elements_sent(scatter_all_gather_broadcast(shape)) < 2 * count);
+    CHECK(sends(binomial_reduce({ranks - 1, ranks, count, 0})) == 1);
+    CHECK(elements_sent(ring_reduce_scatter(shape)) == (ranks - 1) * count);
+    CHECK(elements_sent(recursive_halving_reduce_scatter(shape)) == (ranks - 1) * count);
+    CHECK(sends(recursive_halving_reduce_scatter(shape)) == hops);
+    CHECK(elements_sent(ring_all_gather(shape)) == (ranks - 1) * count);
+    CHECK(sends(recursive_doubling_all_gather(shape)) == hops);
+    CHECK(sends(bruck_all_gather(shape)) == hops);
+    CHECK(elements_sent(bruck_all_gather({2, 7, count, 0})) == 6 * count);
+    CHECK(sends(binomial_scatter(shape)) == hops);
+    CHECK(sends(linear_scatter(shape)) == ranks - 1);
+    CHECK(sends(pairwise_all_to_all(shape)) == ranks - 1);
+}
+
+TEST_CASE("what the scatter left at a place is not sent there again") {
+    for (std::uint32_t ranks = 2; ranks <= 17; ++ranks) {
+        const Plan plan = whole_plan(scatter_all_gather_broadcast, {0, ranks, 100 * ranks, 0, 1});
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            std::uint64_t received = 0;
+            for (const Step& step : plan.ranks[rank].steps) {
+                if (is_receive(step.kind)) received += step.target.count;
+            }
+            CHECK(received == (rank == 1 ? 0 : 100 * ranks));
+        }
+    }
+}
+
 TEST_CASE("a billion elements are proved as quickly as a thousand") {
     const Plan plan = whole_plan(ring_all_reduce, {0, 7, 1'000'000'007, 0});
-    CHECK(verdict(find_fault(plan, Goal::all_reduce)) == "sound");
+    CHECK(verdict(find_fault(plan, Collective::all_reduce)) == "sound");
 }
 
 TEST_CASE("one rank copies, and does nothing for nothing") {
-    for (const Algorithm algorithm : {ring_all_reduce, recursive_doubling_all_reduce}) {
-        const RankPlan plan = algorithm({0, 1, 9, 0});
+    for (const Algorithm& each : algorithms()) {
+        if (each.collective == Collective::barrier) continue;
+        INFO(verbena::name(each.collective) << " " << each.name);
+        const RankPlan plan = each.plan({0, 1, 9, 0});
         REQUIRE(plan.steps.size() == 1);
         CHECK(describe(plan.steps[0]) == "copy input [0, 9) to output [0, 9)");
-        CHECK(algorithm({0, 1, 0, 0}).steps.empty());
+        CHECK(each.plan({0, 1, 0, 0}).steps.empty());
     }
 }

@@ -1,6 +1,7 @@
 #include "catch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -214,4 +215,167 @@ TEMPLATE_TEST_CASE("an average divides once, integers toward zero, by any number
     coll::finish(DataTypeOf<TestType>::value, ReduceOp::sum, reinterpret_cast<std::byte*>(values.data()), values.size(),
                  ranks);
     CHECK(values == sums);
+}
+
+TEST_CASE("every f16 survives f32 and back, and lies where the format says") {
+    for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
+        const Float16 value{static_cast<std::uint16_t>(bits)};
+        const int exponent = static_cast<int>(bits >> 10 & 31);
+        const double fraction = (bits & 1023) / 1024.0;
+        const double sign = bits >> 15 != 0 ? -1 : 1;
+        const double number = to_float(value);
+        CAPTURE(bits);
+        if (exponent == 31 && fraction != 0) {
+            CHECK(std::isnan(number));
+            CHECK(std::signbit(number) == (sign < 0));
+            CHECK((to_float16(to_float(value)).bits & 0x7e00) == 0x7e00);
+            continue;
+        }
+        if (exponent == 31)
+            CHECK(number == sign * std::numeric_limits<double>::infinity());
+        else
+            CHECK(number ==
+                  sign * (exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15)));
+        CHECK(std::signbit(number) == (sign < 0));
+        CHECK(to_float16(to_float(value)).bits == bits);
+    }
+}
+
+namespace {
+
+/// The nearest of the type's values, ties to the even one, found by bisection over all of them: another way than that
+/// of the code. For finite, positive values up to the type's largest.
+template <class T>
+std::uint16_t nearest(double value, std::uint16_t largest) {
+    std::uint16_t low = 0;
+    std::uint16_t high = largest;
+    while (high - low > 1) {
+        const auto middle = static_cast<std::uint16_t>((low + high) / 2);
+        (static_cast<double>(to_float(T{middle})) <= value ? low : high) = middle;
+    }
+    const double below = value - static_cast<double>(to_float(T{low}));
+    const double above = static_cast<double>(to_float(T{high})) - value;
+    if (below == above) return low % 2 == 0 ? low : high;
+    return below < above ? low : high;
+}
+
+} // namespace
+
+TEST_CASE("rounding to 16 bits takes the nearest value, ties to even") {
+    const std::uint64_t seed = std::random_device{}();
+    std::mt19937_64 random(seed);
+    INFO("seed " << seed);
+    for (int i = 0; i < 100'000; ++i) {
+        const float value = std::ldexp(std::uniform_real_distribution<float>(1, 2)(random),
+                                       static_cast<int>(random() % 41) - 26); // from below the least f16 to 2^15
+        CAPTURE(value);
+        CHECK(to_float16(value).bits == nearest<Float16>(static_cast<double>(value), 0x7bff));
+        CHECK(to_float16(-value).bits == (to_float16(value).bits | 0x8000));
+        CHECK(to_bfloat16(value).bits == nearest<Bfloat16>(static_cast<double>(value), 0x7f7f));
+    }
+    for (std::uint16_t bits = 0; bits < 0x7bff; ++bits) { // halfway between neighbours, subnormals included
+        const float lower = to_float(Float16{bits});
+        const float upper = to_float(Float16{static_cast<std::uint16_t>(bits + 1)});
+        CHECK(to_float16((lower + upper) / 2).bits == (bits % 2 == 0 ? bits : bits + 1));
+    }
+}
+
+TEST_CASE("16-bit floats go to infinity beyond their range, and NaN stays NaN") {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const float largest = std::numeric_limits<float>::max();
+    CHECK(to_float16(65504).bits == 0x7bff);
+    CHECK(to_float16(65519.996F).bits == 0x7bff);
+    CHECK(to_float16(65520).bits == 0x7c00); // halfway to 2^16
+    CHECK(to_float16(largest).bits == 0x7c00);
+    CHECK(to_float16(-infinity).bits == 0xfc00);
+    CHECK(to_bfloat16(largest).bits == 0x7f80);
+    CHECK(to_bfloat16(-infinity).bits == 0xff80);
+    const float quiet = std::bit_cast<float>(0x7f800001u); // whose upper half alone would be an infinity
+    CHECK(to_float16(quiet).bits == 0x7e00);
+    CHECK(std::isnan(to_float(to_bfloat16(quiet))));
+    CHECK(std::isnan(to_float(to_float16(-std::numeric_limits<float>::quiet_NaN()))));
+}
+
+TEMPLATE_TEST_CASE("16-bit floats are reduced in f32 and rounded once, in place or not", "", Float16, Bfloat16) {
+    const std::uint64_t seed = std::random_device{}();
+    std::mt19937_64 random(seed);
+    const auto rounded = [](float value) {
+        if constexpr (std::is_same_v<TestType, Float16>)
+            return to_float16(value);
+        else
+            return to_bfloat16(value);
+    };
+    for (const ReduceOp op : all_ops) {
+        for (const std::size_t inputs : {2u, 3u, 7u, 16u}) {
+            const std::size_t count = 1 + random() % 3000;
+            INFO(name(op) << ", " << inputs << " inputs of " << count << ", seed " << seed);
+            std::vector<std::vector<TestType>> values(inputs, std::vector<TestType>(count));
+            std::vector<const std::byte*> pointers;
+            for (auto& each : values) {
+                for (TestType& value : each) value = rounded(std::uniform_real_distribution<float>(-2, 2)(random));
+                pointers.push_back(reinterpret_cast<const std::byte*>(each.data()));
+            }
+            std::vector<float> expected(count);
+            std::vector<double> exact(count);
+            std::vector<double> magnitude(count);
+            for (std::size_t i = 0; i < count; ++i) {
+                expected[i] = to_float(values[0][i]);
+                exact[i] = static_cast<double>(expected[i]);
+                magnitude[i] = std::fabs(exact[i]);
+                for (std::size_t k = 1; k < inputs; ++k) {
+                    const float next = to_float(values[k][i]);
+                    expected[i] = op == ReduceOp::prod  ? expected[i] * next
+                                  : op == ReduceOp::min ? std::min(expected[i], next)
+                                  : op == ReduceOp::max ? std::max(expected[i], next)
+                                                        : expected[i] + next;
+                    exact[i] = static_cast<double>(apply<double>(op, exact[i], static_cast<double>(next)));
+                    magnitude[i] = op == ReduceOp::prod ? std::fabs(exact[i])
+                                                        : magnitude[i] + std::fabs(static_cast<double>(next));
+                }
+            }
+            std::vector<TestType> apart(count);
+            std::vector<TestType>& output = random() % 2 == 0 ? apart : values[random() % inputs];
+            coll::reduce(DataTypeOf<TestType>::value, op, reinterpret_cast<std::byte*>(output.data()), pointers, count);
+            constexpr double last_place = std::is_same_v<TestType, Float16> ? 0x1p-11 : 0x1p-8; // half of one
+            std::size_t wrong = 0;
+            for (std::size_t i = 0; i < count; ++i) {
+                const double error = std::fabs(static_cast<double>(to_float(output[i])) - exact[i]);
+                const double allowed = std::fabs(exact[i]) * last_place + magnitude[i] * 0x1p-19 + 0x1p-25;
+                wrong += output[i].bits != rounded(expected[i]).bits || error > allowed ? 1 : 0;
+            }
+            CHECK(wrong == 0);
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("16-bit floats follow f32 in NaN, infinity and averages", "", Float16, Bfloat16) {
+    const auto bits_of = [](float value) {
+        if constexpr (std::is_same_v<TestType, Float16>)
+            return to_float16(value);
+        else
+            return to_bfloat16(value);
+    };
+    const auto of_two = [&](ReduceOp op, float left, float right) {
+        const TestType a = bits_of(left);
+        const TestType b = bits_of(right);
+        TestType output;
+        const std::byte* inputs[] = {reinterpret_cast<const std::byte*>(&a), reinterpret_cast<const std::byte*>(&b)};
+        coll::reduce(DataTypeOf<TestType>::value, op, reinterpret_cast<std::byte*>(&output), inputs, 1);
+        return to_float(output);
+    };
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (const ReduceOp op : all_ops) {
+        CHECK(std::isnan(of_two(op, nan, 1)));
+        CHECK(std::isnan(of_two(op, 1, nan)));
+    }
+    CHECK(of_two(ReduceOp::sum, infinity, -1) == infinity);
+    CHECK(std::isnan(of_two(ReduceOp::sum, infinity, -infinity)));
+    const float largest = std::is_same_v<TestType, Float16> ? 65504.0F : 0x1.fep127F;
+    CHECK(of_two(ReduceOp::sum, largest, largest) == infinity);
+    CHECK(of_two(ReduceOp::max, largest, -infinity) == largest);
+
+    TestType average = bits_of(7);
+    coll::finish(DataTypeOf<TestType>::value, ReduceOp::avg, reinterpret_cast<std::byte*>(&average), 1, 3);
+    CHECK(average.bits == bits_of(7.0F / 3).bits);
 }

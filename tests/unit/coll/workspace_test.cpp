@@ -127,16 +127,17 @@ TEST_CASE("a failed collective takes its receives back, and its scratch is used 
 
 TEST_CASE("a plan is made once, and the least recently used one makes room") {
     PlanCache plans(0, 4);
-    const Algorithm& ring = all_reduce_named("ring");
-    const auto first = plans.all_reduce(ring, 1, 0);
-    CHECK(plans.all_reduce(ring, 1, 0) == first);
-    CHECK(plans.all_reduce(all_reduce_named("recursive_doubling"), 1, 0) != first);
-    CHECK(plans.all_reduce(ring, 1, 7) != first);
-    const auto barrier = plans.barrier();
+    const auto ring = ring_all_reduce;
+    const auto first = plans.get(ring, 1, 0);
+    CHECK(plans.get(ring, 1, 0) == first);
+    CHECK(plans.get(recursive_doubling_all_reduce, 1, 0) != first);
+    CHECK(plans.get(ring, 1, 7) != first);
+    CHECK(plans.get(ring, 1, 0, 2) != first);
+    const auto barrier = plans.get(dissemination_barrier, 0, 0);
     for (std::uint64_t count = 2; count < 2 * PlanCache::capacity; ++count) {
-        (void)plans.all_reduce(ring, count, 0);
-        CHECK(plans.all_reduce(ring, 1, 0) == first); // used all the time
+        (void)plans.get(ring, count, 0);
+        CHECK(plans.get(ring, 1, 0) == first); // used all the time
     }
     CHECK(plans.size() == PlanCache::capacity);
-    CHECK(plans.barrier() != barrier);
+    CHECK(plans.get(dissemination_barrier, 0, 0) != barrier);
 }

@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -49,7 +50,7 @@ TEST_CASE("messages of every size arrive whole, whichever end is first") {
         CHECK(status.source == 0);
         CHECK(status.tag == 5);
         CHECK(job[0].status(send).ok());
-        CHECK(std::memcmp(got.data(), sent.data(), bytes) == 0);
+        CHECK(std::equal(sent.begin(), sent.end(), got.begin()));
         CHECK(got[bytes] == std::byte{0xee});
         job[0].release(send);
         job[1].release(receive);

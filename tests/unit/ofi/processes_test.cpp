@@ -5,61 +5,45 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <string>
 
+#include <verbena/settings.hpp>
+
+#include "ofi/backend.hpp"
 #include "two_processes.hpp"
 
 using namespace verbena;
-using namespace verbena::ofi;
+using verbena::testing::collect;
+using verbena::testing::echo;
+using verbena::testing::End;
+using verbena::testing::OtherProcess;
 using wire::CompletionStatus;
 using wire::Opcode;
 
 namespace {
-
-/// Polls until `count` completions are there; false when the other process ends before.
-bool collect(End& end, std::size_t count, std::vector<wire::Completion>& seen, int socket) {
-    std::array<wire::Completion, 16> batch;
-    while (seen.size() < count) {
-        const std::size_t found = end.cq->poll(batch);
-        seen.insert(seen.end(), batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(found));
-        char byte = 0;
-        if (found == 0 && recv(socket, &byte, 1, MSG_DONTWAIT) == 0) return false;
-    }
-    return true;
-}
-
-/// Sends each message back until the socket says that the other end is done.
-int echo(End& end, int socket) {
-    for (std::uint64_t i = 0; i < 32; ++i) end.post_receive(i, 64 * i, 64);
-    std::array<wire::Completion, 16> batch;
-    char byte = 0;
-    while (recv(socket, &byte, 1, MSG_DONTWAIT) != 1) {
-        const std::size_t found = end.cq->poll(batch);
-        for (const wire::Completion& each : std::span(batch).first(found)) {
-            if (each.status != CompletionStatus::success) return 2;
-            if (!each.is_receive) {
-                if (end.post_receive(each.wr_id, 64 * each.wr_id, 64).accepted != 1) return 3;
-                continue;
-            }
-            if (end.post(Opcode::send_with_imm, each.wr_id, 64 * each.wr_id, each.byte_count, each.immediate + 1)
-                    .accepted != 1) {
-                return 4;
-            }
-        }
-    }
-    return 0;
-}
 
 std::string provider() {
     const char* name = std::getenv("VERBENA_TEST_PROVIDER");
     return name != nullptr ? name : "tcp";
 }
 
+std::unique_ptr<wire::Device> open_device() {
+    Selection selection;
+    selection.backend = "ofi";
+    selection.device = provider();
+    Settings settings;
+    settings.set("peer-timeout", "1s");
+    return ofi::ofi_backend().open(selection, settings);
+}
+
 } // namespace
 
 TEST_CASE("messages go to another process and come back in order", "[echo]") {
-    OtherProcess other(provider(), echo);
-    End end(provider());
+    OtherProcess other(open_device, echo);
+    End end(open_device());
     end.meet(other.socket());
     constexpr std::uint32_t messages = 1000;
     for (std::uint32_t i = 0; i < messages; ++i) {
@@ -80,11 +64,11 @@ TEST_CASE("messages go to another process and come back in order", "[echo]") {
 }
 
 TEST_CASE("RDMA reaches memory of another process", "[rdma]") {
-    OtherProcess other(provider(), [](End& end, int socket) {
+    OtherProcess other(open_device, [](End& end, int socket) {
         end.memory[100] = std::byte{42};
         return echo(end, socket) + (end.memory[8] == std::byte{7} ? 0 : 10);
     });
-    End end(provider());
+    End end(open_device());
     end.meet(other.socket());
     end.memory[8] = std::byte{7};
     std::vector<wire::Completion> seen;
@@ -101,8 +85,8 @@ TEST_CASE("RDMA reaches memory of another process", "[rdma]") {
 
 /// shm copies into memory that outlives the peer, so its sends look well: see docs/providers-libfabric.md.
 TEST_CASE("what is posted to a killed process ends with retry_exceeded, and fail() flushes the rest once", "[kill]") {
-    OtherProcess other(provider(), echo);
-    End end(provider());
+    OtherProcess other(open_device, echo);
+    End end(open_device());
     end.meet(other.socket());
     std::vector<wire::Completion> seen;
     REQUIRE(end.post_receive(1, 2048, 64).accepted == 1);
@@ -150,10 +134,10 @@ TEST_CASE("200 devices opened and closed leave no file descriptor behind", "[lea
         for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
         return count;
     };
-    { End first(provider()); } // what libfabric opens once for the process
+    { End first(open_device()); } // what libfabric opens once for the process
     const std::size_t before = descriptors();
     for (int i = 0; i < 200; ++i) {
-        End end(provider());
+        End end(open_device());
         end.post_receive(1, 0, 64);
     }
     CHECK(descriptors() == before);

@@ -116,9 +116,48 @@ TEST_CASE("a result that misses a rank, doubles one, or is of another iteration 
     CHECK(find_wrong_elements(std::as_bytes(std::span(all)), other)->count > 250);
 }
 
+TEST_CASE("16-bit floats add up exactly in any order, and a rank that is missing is noticed") {
+    const DataType type = GENERATE(DataType::f16, DataType::bf16);
+    const ReduceOp op = GENERATE(ReduceOp::sum, ReduceOp::prod);
+    const auto ranks = GENERATE(2u, 7u, 64u);
+    const Reduction reduction{type, op, ranks, 3};
+    const auto value = [type](std::uint16_t bits) {
+        return type == DataType::f16 ? to_float(Float16{bits}) : to_float(Bfloat16{bits});
+    };
+    const auto rounded = [type](float number) {
+        return type == DataType::f16 ? to_float16(number).bits : to_bfloat16(number).bits;
+    };
+    std::vector<std::uint16_t> result(256);
+    std::vector<std::uint16_t> missing;
+    for (std::uint32_t rank = ranks; rank-- > 0;) { // the other way round, rounding at each step
+        std::vector<std::uint16_t> input(256);
+        fill_input(std::as_writable_bytes(std::span(input)), reduction, rank);
+        for (std::size_t i = 0; i < input.size(); ++i) {
+            const float so_far = value(result[i]);
+            const float next = value(input[i]);
+            result[i] = rank == ranks - 1 ? input[i] : rounded(op == ReduceOp::sum ? so_far + next : so_far * next);
+        }
+        if (rank == 1) missing = result;
+    }
+    CHECK_FALSE(find_wrong_elements(std::as_bytes(std::span(result)), reduction));
+    CHECK(find_wrong_elements(std::as_bytes(std::span(missing)), reduction)->count > 50);
+}
+
+TEST_CASE("what one rank sent is told from what another did, and from another place") {
+    const Reduction reduction{GENERATE(DataType::i8, DataType::f32, DataType::bf16), ReduceOp::sum, 4, 1};
+    std::vector<std::byte> memory(512 * size_of(reduction.type));
+    fill_input(memory, reduction, 2);
+    const auto upper = std::span(memory).subspan(memory.size() / 2);
+    CHECK_FALSE(find_wrong_elements(memory, reduction, {2, 0}));
+    CHECK_FALSE(find_wrong_elements(upper, reduction, {2, 256}));
+    CHECK(find_wrong_elements(upper, reduction, {1, 256})->count > 200);
+    CHECK(find_wrong_elements(upper, reduction, {2, 255})->count > 200);
+}
+
 TEST_CASE("memory that was never written is wrong") {
     const std::vector<std::byte> untouched(1024, std::byte{0xa5});
-    for (const DataType type : {DataType::i8, DataType::i32, DataType::f32, DataType::f64}) {
+    for (const DataType type :
+         {DataType::i8, DataType::i32, DataType::f32, DataType::f64, DataType::f16, DataType::bf16}) {
         CHECK(find_wrong_elements(untouched, {type, ReduceOp::sum, 3, 0}));
     }
 }

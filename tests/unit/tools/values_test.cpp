@@ -86,11 +86,6 @@ TEST_CASE("rates are decimal: MB is 10^6 bytes and Gb 10^9 bits") {
     CHECK(algorithm_gigabytes_per_second(2'000'000'000, 1s) == Approx(2));
 }
 
-TEST_CASE("bus bandwidth of an all-reduce is 2 (n-1)/n of the algorithm's") {
-    auto [ranks, expected] = GENERATE(table<std::uint32_t, double>({{1, 0}, {2, 10}, {4, 15}, {8, 17.5}}));
-    CHECK(all_reduce_bus_bandwidth(10, ranks) == Approx(expected));
-}
-
 TEST_CASE("parameters survive the way to the other end") {
     Parameters parameters;
     parameters.set("sizes", "8:1MiB");

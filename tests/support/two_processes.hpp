@@ -1,8 +1,9 @@
 /// @file
-/// A second process with a device of its own. It starts by fork before this process touches libfabric, which keeps
-/// threads and shared memory that do not survive a fork: such a test is a program of its own run by itself.
+/// A second process with a device of its own. It starts by fork, before this process opens a device: libfabric keeps
+/// threads and shared memory that do not survive a fork, so such a test of it is a program of its own run by itself.
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/socket.h>
@@ -17,11 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <verbena/settings.hpp>
+#include <verbena/memory.hpp>
 
-#include "ofi/backend.hpp"
+#include "wire/device.hpp"
 
-namespace verbena::ofi {
+namespace verbena::testing {
 
 /// One end: a device, its queues, one page of registered memory.
 struct End {
@@ -33,13 +35,7 @@ struct End {
     wire::PeerHandle peer{};
     wire::RemoteAddress remote{}; ///< the other end's memory
 
-    explicit End(const std::string& provider) {
-        Selection selection;
-        selection.backend = "ofi";
-        selection.device = provider;
-        Settings settings;
-        settings.set("peer-timeout", "1s");
-        device = ofi_backend().open(selection, settings);
+    explicit End(std::unique_ptr<wire::Device> opened) : device(std::move(opened)) {
         cq = device->create_completion_queue(256);
         wire::QueuePairOptions options;
         options.send_cq = options.receive_cq = cq.get();
@@ -63,7 +59,11 @@ struct End {
             throw std::runtime_error("the other process is gone");
         }
         theirs.resize(static_cast<std::size_t>(length));
-        peer = qp->resolve(theirs);
+        if (device->capabilities().connected) {
+            qp->connect(theirs);
+        } else {
+            peer = qp->resolve(theirs);
+        }
         remote = {other.address, {other.rkey}};
     }
 
@@ -87,11 +87,12 @@ struct End {
     }
 };
 
-/// Runs `body(End&, socket)` in a child, which ends with its result; kill() ends it at once.
+/// Runs `body(End&, socket)` in a child, on the device that `open()` gives there; the child ends with its result.
+/// kill() ends it at once.
 class OtherProcess {
   public:
-    template <class Body>
-    OtherProcess(const std::string& provider, Body body) {
+    template <class Open, class Body>
+    OtherProcess(Open open, Body body) {
         int sockets[2];
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) throw std::runtime_error("socketpair");
         pid_ = fork();
@@ -99,7 +100,7 @@ class OtherProcess {
             close(sockets[0]);
             int result = 1;
             try {
-                End end(provider);
+                End end(open());
                 end.meet(sockets[1]);
                 result = body(end, sockets[1]);
             } catch (const std::exception&) {
@@ -125,7 +126,7 @@ class OtherProcess {
         const std::string prefix = std::to_string(pid_) + ":";
         ::kill(pid_, SIGKILL);
         (void)wait();
-        // The shm provider names its region after the process, and a killed process cannot remove it.
+        // The shm provider of libfabric names its region after the process, and a killed process cannot remove it.
         for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
             if (entry.path().filename().string().starts_with(prefix)) leftovers_.push_back(entry.path());
         }
@@ -144,4 +145,38 @@ class OtherProcess {
     std::vector<std::filesystem::path> leftovers_; ///< removed last: until then the survivor has them mapped
 };
 
-} // namespace verbena::ofi
+/// Polls until `count` completions are there; false when the other process ends before.
+inline bool collect(End& end, std::size_t count, std::vector<wire::Completion>& seen, int socket) {
+    std::array<wire::Completion, 16> batch;
+    while (seen.size() < count) {
+        const std::size_t found = end.cq->poll(batch);
+        seen.insert(seen.end(), batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(found));
+        char byte = 0;
+        if (found == 0 && recv(socket, &byte, 1, MSG_DONTWAIT) == 0) return false;
+    }
+    return true;
+}
+
+/// Sends each message back until the socket says that the other end is done.
+inline int echo(End& end, int socket) {
+    for (std::uint64_t i = 0; i < 32; ++i) end.post_receive(i, 64 * i, 64);
+    std::array<wire::Completion, 16> batch;
+    char byte = 0;
+    while (recv(socket, &byte, 1, MSG_DONTWAIT) != 1) {
+        const std::size_t found = end.cq->poll(batch);
+        for (const wire::Completion& each : std::span(batch).first(found)) {
+            if (each.status != wire::CompletionStatus::success) return 2;
+            if (!each.is_receive) {
+                if (end.post_receive(each.wr_id, 64 * each.wr_id, 64).accepted != 1) return 3;
+                continue;
+            }
+            if (end.post(wire::Opcode::send_with_imm, each.wr_id, 64 * each.wr_id, each.byte_count, each.immediate + 1)
+                    .accepted != 1) {
+                return 4;
+            }
+        }
+    }
+    return 0;
+}
+
+} // namespace verbena::testing
