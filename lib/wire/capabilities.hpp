@@ -31,9 +31,9 @@ struct Capabilities {
     bool rdma_write = true;
     bool write_with_imm = true;
     bool atomics = true;
-    bool native_fence = true;     ///< SendFlags::fence is honoured
-    bool needs_local_key = true;  ///< local buffers must be registered
-    bool manual_progress = false; ///< nothing moves unless the completion queue is polled, also as a target
+    bool native_fence = true;         ///< SendFlags::fence is honoured
+    bool needs_local_key = true;      ///< local buffers must be registered
+    bool manual_progress = false;     ///< nothing moves unless the completion queue is polled, also as a target
     bool checks_remote_access = true; ///< a request outside what its rkey grants does nothing and ends in an error
     std::uint64_t max_message_bytes = 0;
     std::uint32_t max_completions = 0; ///< entries one completion queue may have
