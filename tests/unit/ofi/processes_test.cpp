@@ -13,12 +13,14 @@
 #include <verbena/settings.hpp>
 
 #include "ofi/backend.hpp"
-#include "two_processes.hpp"
+#include "process_cases.hpp"
 
 using namespace verbena;
 using verbena::testing::collect;
 using verbena::testing::echo;
 using verbena::testing::End;
+using verbena::testing::expect_echo_in_order;
+using verbena::testing::expect_rdma;
 using verbena::testing::OtherProcess;
 using wire::CompletionStatus;
 using wire::Opcode;
@@ -42,46 +44,10 @@ std::unique_ptr<wire::Device> open_device() {
 } // namespace
 
 TEST_CASE("messages go to another process and come back in order", "[echo]") {
-    OtherProcess other(open_device, echo);
-    End end(open_device());
-    end.meet(other.socket());
-    constexpr std::uint32_t messages = 1000;
-    for (std::uint32_t i = 0; i < messages; ++i) {
-        CAPTURE(i);
-        end.memory[0] = static_cast<std::byte>(i);
-        REQUIRE(end.post_receive(1, 2048, 64).accepted == 1);
-        REQUIRE(end.post(Opcode::send_with_imm, 2, 0, 8, i).accepted == 1);
-        std::vector<wire::Completion> seen;
-        REQUIRE(collect(end, 2, seen, other.socket()));
-        const wire::Completion& received = seen[seen[0].is_receive ? 0 : 1];
-        CHECK(received.has_immediate);
-        CHECK(received.immediate == i + 1);
-        CHECK(received.byte_count == 8);
-        CHECK(end.memory[2048] == static_cast<std::byte>(i));
-    }
-    REQUIRE(write(other.socket(), "x", 1) == 1);
-    CHECK(other.wait() == 0);
+    expect_echo_in_order(open_device, 1000);
 }
 
-TEST_CASE("RDMA reaches memory of another process", "[rdma]") {
-    OtherProcess other(open_device, [](End& end, int socket) {
-        end.memory[100] = std::byte{42};
-        return echo(end, socket) + (end.memory[8] == std::byte{7} ? 0 : 10);
-    });
-    End end(open_device());
-    end.meet(other.socket());
-    end.memory[8] = std::byte{7};
-    std::vector<wire::Completion> seen;
-    REQUIRE(end.post(Opcode::rdma_write, 1, 0, 64).accepted == 1);
-    REQUIRE(collect(end, 1, seen, other.socket()));
-    CHECK(seen[0].status == CompletionStatus::success);
-    REQUIRE(end.post(Opcode::rdma_read, 2, 0, 1024).accepted == 1);
-    REQUIRE(collect(end, 2, seen, other.socket()));
-    CHECK(seen[1].status == CompletionStatus::success);
-    CHECK(end.memory[8] == std::byte{7});
-    REQUIRE(write(other.socket(), "x", 1) == 1);
-    CHECK(other.wait() == 0);
-}
+TEST_CASE("RDMA reaches memory of another process", "[rdma]") { expect_rdma(open_device); }
 
 /// shm copies into memory that outlives the peer, so its sends look well: see docs/providers-libfabric.md.
 TEST_CASE("what is posted to a killed process ends with retry_exceeded, and fail() flushes the rest once", "[kill]") {

@@ -7,13 +7,15 @@
 #include <filesystem>
 #include <set>
 
+#include "process_cases.hpp"
 #include "shm/device.hpp"
-#include "two_processes.hpp"
 
 using namespace verbena;
 using verbena::testing::collect;
 using verbena::testing::echo;
 using verbena::testing::End;
+using verbena::testing::expect_echo_in_order;
+using verbena::testing::expect_rdma;
 using verbena::testing::OtherProcess;
 using wire::CompletionStatus;
 using wire::Opcode;
@@ -48,46 +50,10 @@ wire::Completion post_until_failure(End& end, Opcode opcode) {
 } // namespace
 
 TEST_CASE("messages go to another process through shared memory and come back in order") {
-    const Open open;
-    OtherProcess other(open, echo);
-    End end(open());
-    end.meet(other.socket());
-    for (std::uint32_t i = 0; i < 10'000; ++i) {
-        CAPTURE(i);
-        end.memory[0] = static_cast<std::byte>(i);
-        REQUIRE(end.post_receive(1, 2048, 64).accepted == 1);
-        REQUIRE(end.post(Opcode::send_with_imm, 2, 0, 8, i).accepted == 1);
-        std::vector<wire::Completion> seen;
-        REQUIRE(collect(end, 2, seen, other.socket()));
-        const wire::Completion& received = seen[seen[0].is_receive ? 0 : 1];
-        REQUIRE(received.immediate == i + 1);
-        REQUIRE(received.byte_count == 8);
-        REQUIRE(end.memory[2048] == static_cast<std::byte>(i));
-    }
-    REQUIRE(write(other.socket(), "x", 1) == 1);
-    CHECK(other.wait() == 0);
+    expect_echo_in_order(Open{}, 10'000);
 }
 
-TEST_CASE("RDMA reaches memory of another process, attached or through the ring") {
-    const Open open = either_way();
-    OtherProcess other(open, [](End& end, int socket) {
-        end.memory[100] = std::byte{42};
-        return echo(end, socket) + (end.memory[8] == std::byte{7} ? 0 : 10);
-    });
-    End end(open());
-    end.meet(other.socket());
-    end.memory[8] = std::byte{7};
-    std::vector<wire::Completion> seen;
-    REQUIRE(end.post(Opcode::rdma_write, 1, 0, 64).accepted == 1);
-    REQUIRE(collect(end, 1, seen, other.socket()));
-    CHECK(seen[0].status == CompletionStatus::success);
-    REQUIRE(end.post(Opcode::rdma_read, 2, 0, 1024).accepted == 1);
-    REQUIRE(collect(end, 2, seen, other.socket()));
-    CHECK(seen[1].status == CompletionStatus::success);
-    CHECK(end.memory[8] == std::byte{7});
-    REQUIRE(write(other.socket(), "x", 1) == 1);
-    CHECK(other.wait() == 0);
-}
+TEST_CASE("RDMA reaches memory of another process, attached or through the ring") { expect_rdma(either_way()); }
 
 TEST_CASE("whatever is posted to a killed process ends with retry_exceeded, and leaves no file behind") {
     const std::set<std::string> before = names_in("/dev/shm");
