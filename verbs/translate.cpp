@@ -1,7 +1,6 @@
 #include "verbs/translate.hpp"
 
 #include <array>
-#include <cerrno>
 
 #include <arpa/inet.h>
 
@@ -86,28 +85,6 @@ wire::Completion completion_of(const ibv_wc& wc) noexcept {
         completion.immediate = ntohl(wc.imm_data);
     }
     return completion;
-}
-
-int post_errno(int result, int system_errno) noexcept {
-    if (result == -1) return system_errno > 0 ? system_errno : EPERM;
-    return result < 0 ? -result : result;
-}
-
-wire::Refusal refusal_of(int positive_errno) noexcept {
-    switch (positive_errno) {
-    case 0:
-        return wire::Refusal::none;
-    case ENOMEM:
-    case ENOSPC:
-    case EAGAIN:
-        return wire::Refusal::queue_full;
-    case ENODEV:
-    case EIO:
-    case ENOTCONN:
-        return wire::Refusal::queue_broken;
-    default:
-        return wire::Refusal::invalid;
-    }
 }
 
 ibv_wr_opcode opcode_of(wire::Opcode opcode) noexcept {

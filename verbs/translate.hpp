@@ -10,6 +10,7 @@
 #include <verbena/memory.hpp>
 
 #include "wire/queue_pair.hpp"
+#include "wire/refusal.hpp"
 #include "wire/types.hpp"
 
 namespace verbena::verbs {
@@ -21,10 +22,8 @@ inline constexpr std::uint64_t receive_mark = std::uint64_t{1} << 63;
 [[nodiscard]] wire::Completion completion_of(const ibv_wc& wc) noexcept;
 [[nodiscard]] wire::CompletionStatus status_of(ibv_wc_status status) noexcept;
 
-/// What a post call returned, made positive: providers return the errno, its negative, or -1 and set errno.
-[[nodiscard]] int post_errno(int result, int system_errno) noexcept;
-/// The refusal that a positive errno of a post call stands for, once SGE count and inline length are known to be right.
-[[nodiscard]] wire::Refusal refusal_of(int positive_errno) noexcept;
+using wire::post_errno;
+using wire::refusal_of;
 
 [[nodiscard]] ibv_wr_opcode opcode_of(wire::Opcode opcode) noexcept;
 [[nodiscard]] unsigned send_flags_of(std::uint8_t flags) noexcept;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/event_queue.hpp"
 #include "wire/completion_queue.hpp"
 
 namespace verbena::sim {
@@ -28,15 +29,19 @@ class CompletionQueue final : public wire::CompletionQueue {
     [[nodiscard]] bool is_dead() const noexcept { return dead_; }
 
   private:
+    [[nodiscard]] Time becomes_visible_at();
+
     struct Entry {
         wire::Completion completion;
         std::uint64_t slot = 0;
+        Time visible_at = 0;
     };
 
     Device& device_;
     std::vector<Entry> ring_;
-    std::uint64_t head_ = 0; ///< polled so far
-    std::uint64_t tail_ = 0; ///< pushed so far
+    std::uint64_t head_ = 0;   ///< polled so far
+    std::uint64_t tail_ = 0;   ///< pushed so far
+    Time last_visible_at_ = 0; ///< entries keep their order
     bool dead_ = false;
 };
 

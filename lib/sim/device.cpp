@@ -32,8 +32,10 @@ std::unique_ptr<wire::CompletionQueue> Device::create_completion_queue(std::uint
 }
 
 std::unique_ptr<wire::QueuePair> Device::create_queue_pair(const wire::QueuePairOptions& options) {
-    auto made = std::make_unique<QueuePair>(*this, next_queue_pair_, options);
-    queue_pairs_.emplace(next_queue_pair_++, made.get());
+    const auto number = first_queue_pair + static_cast<std::uint32_t>(queue_pairs_.size());
+    queue_pairs_.push_back(nullptr);
+    auto made = std::make_unique<QueuePair>(*this, number, options);
+    queue_pairs_.back() = made.get();
     return made;
 }
 
@@ -60,8 +62,8 @@ Time Device::occupy_link(Time earliest, std::uint64_t bytes) {
 }
 
 QueuePair* Device::find_queue_pair(std::uint32_t number) const noexcept {
-    const auto found = queue_pairs_.find(number);
-    return found == queue_pairs_.end() ? nullptr : found->second;
+    const std::uint32_t index = number - first_queue_pair; // below the first it wraps, beyond every index
+    return index < queue_pairs_.size() ? queue_pairs_[index] : nullptr;
 }
 
 } // namespace verbena::sim

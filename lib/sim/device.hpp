@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/fabric.hpp"
@@ -29,6 +28,8 @@ class Device final : public wire::Device {
     [[nodiscard]] Fabric& fabric() const noexcept { return fabric_; }
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
     [[nodiscard]] const Personality& personality() const noexcept { return personality_; }
+    /// The personality's and the fabric's.
+    [[nodiscard]] Faults faults() const noexcept { return personality_.faults + fabric_.faults(); }
     [[nodiscard]] const MemoryTable& memory() const noexcept { return memory_; }
 
     [[nodiscard]] bool is_alive() const noexcept { return alive_; }
@@ -42,7 +43,7 @@ class Device final : public wire::Device {
     [[nodiscard]] Time link_free_at() const noexcept { return link_free_at_; }
 
     [[nodiscard]] QueuePair* find_queue_pair(std::uint32_t number) const noexcept;
-    void forget(std::uint32_t queue_pair) noexcept { queue_pairs_.erase(queue_pair); }
+    void forget(std::uint32_t queue_pair) noexcept { queue_pairs_[queue_pair - first_queue_pair] = nullptr; }
 
   private:
     Fabric& fabric_;
@@ -53,8 +54,8 @@ class Device final : public wire::Device {
     bool alive_ = true;
     bool link_up_ = true;
     Time link_free_at_ = 0;
-    std::uint32_t next_queue_pair_ = 0x11;
-    std::unordered_map<std::uint32_t, QueuePair*> queue_pairs_; ///< borrowed: each takes itself out
+    static constexpr std::uint32_t first_queue_pair = 0x11;
+    std::vector<QueuePair*> queue_pairs_; ///< by number; borrowed: each takes itself out
     std::vector<wire::AsyncEvent> async_events_;
 };
 

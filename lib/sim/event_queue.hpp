@@ -11,9 +11,10 @@ using Time = std::uint64_t; ///< virtual nanoseconds since the fabric was made
 enum class EventKind : std::uint8_t {
     transmit,   ///< the requester may send its next message
     arrival,    ///< a request is at the responder
-    execution,  ///< a READ or atomic takes effect, later than it arrived
+    execution,  ///< a READ, atomic or late WRITE takes effect after it arrived
     response,   ///< an acknowledgement, NAK or read response is back at the requester
     retransmit, ///< a retry timer of the requester has run out
+    visibility, ///< a completion that came late can be polled from now on
 };
 
 /// Something that happens to one message of one queue pair: always the *requester's*. Plain numbers, so that an event

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/event_queue.hpp"
+#include "sim/faults.hpp"
 #include "sim/personality.hpp"
 #include "sim/random.hpp"
 #include "wire/device.hpp"
@@ -28,13 +29,6 @@ struct LinkModel {
     [[nodiscard]] Time occupancy_ns(std::uint64_t bytes) const noexcept {
         return gap_ns + (bytes * 8 + rate_gbps - 1) / rate_gbps;
     }
-};
-
-/// Probabilities are between 0 and 1, drawn from the fabric's seed.
-struct Faults {
-    double drop = 0;        ///< a message, request or response, is lost: the retry timer of RC repairs it
-    Time jitter_ns = 0;     ///< up to this much is added to each message's latency
-    double refuse_post = 0; ///< post_send says queue_full though there is room
 };
 
 struct FabricOptions {
@@ -75,7 +69,10 @@ class Fabric {
     [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
     [[nodiscard]] std::uint64_t events_executed() const noexcept { return events_executed_; }
 
+    [[nodiscard]] const Statistics& statistics() const noexcept { return statistics_; }
+
     // For the devices.
+    [[nodiscard]] Statistics& count() noexcept { return statistics_; }
     void schedule(Time at, Event event);
     [[nodiscard]] Random& random() noexcept { return random_; }
     [[nodiscard]] const LinkModel& link() const noexcept { return link_; }
@@ -91,6 +88,7 @@ class Fabric {
     Random random_;
     LinkModel link_;
     Faults faults_;
+    Statistics statistics_;
     EventQueue events_;
     Time now_ = 0;
     std::uint64_t trace_hash_ = 0xcbf29ce484222325u;

@@ -1,7 +1,9 @@
 #include "sim/personality.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cerrno>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,12 @@ namespace {
 
 using wire::CompletionStatus;
 using wire::Retirement;
+
+// facts: the errno differs by provider, and so does its sign.
+constexpr std::array<FullCode, 1> enomem{{{ENOMEM, 0}}};
+constexpr std::array<FullCode, 1> negative_eagain{{{-EAGAIN, 0}}};
+constexpr std::array<FullCode, 7> every_code{
+    {{ENOMEM, 0}, {-ENOMEM, 0}, {EAGAIN, 0}, {-EAGAIN, 0}, {ENOSPC, 0}, {-ENOSPC, 0}, {-1, ENOMEM}}};
 
 constexpr std::uint32_t basic_block_bytes = 64;
 constexpr std::uint32_t sge_bytes = 16;
@@ -35,6 +43,7 @@ const Personality& mlx5_like() {
         made.capabilities.max_completions = 4194303;
         made.accounting.retirement = Retirement::through_completion;
         made.sizing = {Sizing::Rule::basic_blocks, 192, 32768, 30, 988, 0};
+        made.full_codes = enomem;
         made.max_read_delay_ns = 4000;
         return made;
     }();
@@ -51,6 +60,7 @@ const Personality& rxe_like() {
         made.sizing = {Sizing::Rule::ring_less_one, 0, 1048576, 32, 512, 16};
         made.codes = {CompletionStatus::local_qp_operation_error, CompletionStatus::remote_operation_error,
                       CompletionStatus::local_qp_operation_error};
+        made.full_codes = enomem;
         made.retry_seven_is_for_ever = true;
         made.overrun_kills_queue = false;
         made.flushes_receives_in_error = false;
@@ -69,6 +79,7 @@ const Personality& rdm_like() {
         made.capabilities.max_completions = 65536;
         made.accounting.retirement = Retirement::each_completion;
         made.sizing = {Sizing::Rule::as_asked, 0, 4096, 8, 192, 0};
+        made.full_codes = negative_eagain;
         made.codes.too_long_at_sender = CompletionStatus::success; // the receiver alone is told
         made.max_read_delay_ns = 4000;
         made.takes_posts_in_error = false;
@@ -76,6 +87,26 @@ const Personality& rdm_like() {
         return made;
     }();
     return value;
+}
+
+const Personality& adversary() {
+    static const Personality value = [] {
+        Personality made = mlx5_like();
+        made.name = "adversary";
+        made.full_codes = every_code;
+        made.max_read_delay_ns = 20'000;
+        made.max_write_delay_ns = 20'000;
+        made.max_completion_delay_ns = 5'000;
+        made.faults = {0.005, 3'000, 0.02, 0.01, 0.005};
+        made.withholds_a_flush = true;
+        return made;
+    }();
+    return value;
+}
+
+std::span<const Personality* const> personalities() {
+    static const std::array all{&mlx5_like(), &rxe_like(), &rdm_like(), &adversary()};
+    return all;
 }
 
 wire::Granted grant(const Personality& personality, const wire::QueuePairOptions& asked) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
+#include "sim/faults.hpp"
 #include "wire/capabilities.hpp"
 #include "wire/queue_pair.hpp"
 
@@ -35,20 +37,33 @@ struct FaultCodes {
     wire::CompletionStatus bad_local_key = wire::CompletionStatus::local_protection_error;
 };
 
+/// How a post call says "no room": what it returns, and errno where that is -1.
+struct FullCode {
+    int result = 0;
+    int system_errno = 0;
+};
+
 struct Personality {
     std::string_view name;
     wire::Capabilities capabilities{};
     wire::Accounting accounting{};
     Sizing sizing{};
     FaultCodes codes{};
+    std::span<const FullCode> full_codes; ///< one of them, by chance; static storage
 
     /// A READ or atomic may take effect at the responder up to this much later than it arrives, while what follows it
     /// does not wait (IBTA 9.5 leaves that open; facts: READ then WRITE needs a fence). 0: the responder is serial.
     std::uint32_t max_read_delay_ns = 0;
-    bool retry_seven_is_for_ever = false;  ///< retry_count 7 never gives up
-    bool overrun_kills_queue = true;       ///< a lost completion ends its queue and the queue pairs on it
-    bool takes_posts_in_error = true;      ///< a post in ERR is taken and flushed; else refused as queue_broken
-    bool flushes_receives_in_error = true; ///< also receives that are posted in ERR
+    /// A WRITE may be placed up to this much later than it arrives, and WRITEs overtake each other (relaxed ordering,
+    /// adaptive routing). Whatever is not a WRITE without immediate comes after all that were posted before it.
+    std::uint32_t max_write_delay_ns = 0;
+    std::uint32_t max_completion_delay_ns = 0; ///< a completion can be polled up to this much later than it is due
+    Faults faults{};                           ///< on top of the fabric's
+    bool withholds_a_flush = false;            ///< of the requests that an error flushes, one never completes
+    bool retry_seven_is_for_ever = false;      ///< retry_count 7 never gives up
+    bool overrun_kills_queue = true;           ///< a lost completion ends its queue and the queue pairs on it
+    bool takes_posts_in_error = true;          ///< a post in ERR is taken and flushed; else refused as queue_broken
+    bool flushes_receives_in_error = true;     ///< also receives that are posted in ERR
     bool offset_addresses = false; ///< remote addresses are offsets into the region (libfabric without VIRT_ADDR)
 };
 
@@ -58,6 +73,14 @@ struct Personality {
 [[nodiscard]] const Personality& rxe_like();
 /// A libfabric RDM endpoint: no connection, each completion frees its own request.
 [[nodiscard]] const Personality& rdm_like();
+
+/// RC that does whatever the specification allows a NIC, and most of what is seen of drivers: READs, atomics and WRITEs
+/// take effect late, completions come late, messages are lost and doubled, a receiver says "not ready" though it is,
+/// posts are refused with every code and sign there is, and one request is never flushed.
+[[nodiscard]] const Personality& adversary();
+
+/// All of them.
+[[nodiscard]] std::span<const Personality* const> personalities();
 
 /// What a queue pair gets. @throws Error (exhausted) naming the limit and the need.
 [[nodiscard]] wire::Granted grant(const Personality& personality, const wire::QueuePairOptions& asked);

@@ -5,6 +5,7 @@
 #include "sim/completion_queue.hpp"
 #include "sim/device.hpp"
 #include "sim/queue_pair.hpp"
+#include "wire/refusal.hpp"
 
 namespace verbena::sim {
 namespace {
@@ -21,8 +22,7 @@ int native_errno(Refusal refusal) {
     switch (refusal) {
     case Refusal::none:
         return 0;
-    case Refusal::queue_full:
-        return ENOMEM;
+    case Refusal::queue_full: // say_why()
     case Refusal::queue_broken:
         return ENOTCONN;
     case Refusal::too_many_sges:
@@ -44,8 +44,19 @@ wire::PostResult QueuePair::post_send(std::span<const wire::WorkRequest> request
         admit(request);
         ++result.accepted;
     }
-    result.native_errno = native_errno(result.refusal);
+    say_why(result);
     return result;
+}
+
+void QueuePair::say_why(wire::PostResult& result) const {
+    if (result.refusal != Refusal::queue_full) {
+        result.native_errno = native_errno(result.refusal);
+        return;
+    }
+    const std::span<const FullCode> codes = device_.personality().full_codes;
+    const FullCode& code = codes[device_.fabric().random().up_to(codes.size() - 1)];
+    result.native_errno = wire::post_errno(code.result, code.system_errno);
+    result.refusal = wire::refusal_of(result.native_errno);
 }
 
 wire::PostResult QueuePair::post_receive(std::span<const wire::ReceiveRequest> requests) {
@@ -57,7 +68,8 @@ wire::PostResult QueuePair::post_receive(std::span<const wire::ReceiveRequest> r
         admit(request);
         ++result.accepted;
     }
-    result.native_errno = native_errno(result.refusal);
+    say_why(result);
+    if (waiting_.empty()) return result;
     // Whoever finds no receive after all waits here again.
     for (const Event& arrival : std::exchange(waiting_, {})) device_.fabric().schedule(device_.fabric().now(), arrival);
     return result;
@@ -84,8 +96,15 @@ Refusal QueuePair::why_refused(const wire::WorkRequest& request) const {
     }
     if (is_atomic(request.opcode) && (!can.atomics || length != sizeof(std::uint64_t))) return Refusal::invalid;
 
-    if (posted_ - retired_ >= granted_.send_depth) return Refusal::queue_full;
-    if (device_.fabric().random().chance(device_.fabric().faults().refuse_post)) return Refusal::queue_full;
+    Fabric& fabric = device_.fabric();
+    if (posted_ - retired_ >= granted_.send_depth) {
+        ++fabric.count().queue_full;
+        return Refusal::queue_full;
+    }
+    if (fabric.random().chance(device_.faults().refuse_post)) {
+        ++fabric.count().provoked_refusals;
+        return Refusal::queue_full;
+    }
     return Refusal::none;
 }
 
@@ -95,10 +114,21 @@ Refusal QueuePair::why_refused(const wire::ReceiveRequest& request) const {
     if (state_ == wire::QueuePairState::err && !device_.personality().takes_posts_in_error) {
         return Refusal::queue_broken;
     }
-    return receive_slots_used_ >= granted_.receive_depth ? Refusal::queue_full : Refusal::none;
+    Fabric& fabric = device_.fabric();
+    if (receive_slots_used_ >= granted_.receive_depth) {
+        ++fabric.count().receive_queue_full;
+        return Refusal::queue_full;
+    }
+    // Not before it is connected: that is set-up, where a refusal ends in an Error.
+    if (state_ == wire::QueuePairState::rts && fabric.random().chance(device_.faults().refuse_post)) {
+        ++fabric.count().provoked_receive_refusals;
+        return Refusal::queue_full;
+    }
+    return Refusal::none;
 }
 
 void QueuePair::admit(const wire::WorkRequest& posted) {
+    ++device_.fabric().count().requests;
     Request& request = *free_.back();
     free_.pop_back();
     request.work = posted;
@@ -119,6 +149,7 @@ void QueuePair::admit(const wire::WorkRequest& posted) {
 }
 
 void QueuePair::admit(const wire::ReceiveRequest& posted) {
+    ++device_.fabric().count().receives;
     ++receive_slots_used_;
     Receive& receive = receives_[receives_posted_++ % receives_.size()];
     receive.wr_id = posted.wr_id;

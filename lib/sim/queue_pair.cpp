@@ -162,6 +162,8 @@ void QueuePair::handle(const Event& event) {
     case EventKind::retransmit:
         on_retransmit(event.stream);
         break;
+    case EventKind::visibility: // of no queue pair
+        break;
     }
 }
 
@@ -185,11 +187,19 @@ void QueuePair::on_receive_polled() noexcept {
 void QueuePair::enter_error() {
     if (state_ == QueuePairState::err) return;
     state_ = QueuePairState::err;
+    std::uint64_t left = requests_.size() - free_.size();
+    Fabric& fabric = device_.fabric();
+    std::uint64_t withheld = left + 1; // counted from the back; none
+    if (device_.personality().withholds_a_flush && left > 0) withheld = 1 + fabric.random().up_to(left - 1);
     for (Stream& stream : streams_) {
         while (stream.base() != stream.end()) {
             const std::uint64_t oldest = stream.base();
             Request& request = *stream.find(oldest);
             stream.remove(oldest);
+            if (left-- == withheld) {
+                ++fabric.count().withheld_flushes;
+                continue;
+            }
             complete(request, CompletionStatus::flushed);
         }
     }

@@ -61,6 +61,8 @@ class QueuePair final : public wire::QueuePair {
     // post.cpp
     [[nodiscard]] wire::Refusal why_refused(const wire::WorkRequest& request) const;
     [[nodiscard]] wire::Refusal why_refused(const wire::ReceiveRequest& request) const;
+    /// Fills in the errno, and turns "no room" into one of this provider's ways to say it.
+    void say_why(wire::PostResult& result) const;
     void admit(const wire::WorkRequest& request);
     void admit(const wire::ReceiveRequest& request);
 
@@ -79,9 +81,11 @@ class QueuePair final : public wire::QueuePair {
     static void scatter(std::span<const std::byte> payload, std::span<const wire::Sge> list);
     void schedule(Time at, EventKind kind, std::uint32_t stream, std::uint64_t message = 0);
 
-    // responder.cpp: the first three run on the requester's side of the object graph, the others on the peer's.
+    // responder.cpp: the first four run on the requester's side of the object graph, the others on the peer's.
     void on_arrival(const Event& event);
     void on_execution(std::uint32_t stream, std::uint64_t message);
+    /// Places the WRITEs before `message` that arrived and wait.
+    void place_writes(std::uint32_t stream, std::uint64_t message, QueuePair& peer);
     void execute(std::uint32_t stream, std::uint64_t message, QueuePair& peer);
     void respond(std::uint32_t stream, std::uint64_t message, QueuePair& peer);
     [[nodiscard]] bool listens_to(const QueuePair& requester) const noexcept;

@@ -69,14 +69,20 @@ void QueuePair::transmit(std::uint32_t index) {
 
 void QueuePair::travel(std::uint32_t index, std::uint64_t message, EventKind kind, Time left) {
     Fabric& fabric = device_.fabric();
-    if (fabric.random().chance(fabric.faults().drop)) {
+    const Faults faults = device_.faults();
+    if (fabric.random().chance(faults.drop)) {
+        ++fabric.count().drops;
         lose(index, message);
         return;
     }
-    Time at = left + fabric.link().latency_ns + fabric.random().up_to(fabric.faults().jitter_ns);
+    Time at = left + fabric.link().latency_ns + fabric.random().up_to(faults.jitter_ns);
     if (kind == EventKind::arrival) {
         Stream& stream = streams_[index];
         at = stream.last_arrival = std::max(at, stream.last_arrival);
+        if (fabric.random().chance(faults.duplicate)) {
+            ++fabric.count().duplicates;
+            schedule(at + fabric.random().up_to(2 * fabric.link().latency_ns), kind, index, message);
+        }
     }
     schedule(at, kind, index, message);
 }
@@ -94,6 +100,7 @@ void QueuePair::on_response(std::uint32_t index, std::uint64_t message) {
         recover(index, Recovery::not_ready, device_.fabric().now() + pause);
         return;
     }
+    if (!request->executed) return; // a second RNR NAK: the first one's pause runs
     stream.retries_left = options_.retry_count;
     stream.rnr_retries_left = options_.rnr_retry;
     CompletionStatus status = request->outcome;

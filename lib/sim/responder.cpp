@@ -37,7 +37,14 @@ void QueuePair::on_arrival(const Event& event) {
     }
     const bool out_of_order =
         event.message > stream.expected; // an older one was lost, and its repetition brings this too
-    const bool not_ready = consumes_receive(request->work.opcode) && !peer->has_receive();
+    const bool starved = consumes_receive(request->work.opcode) && !peer->has_receive();
+    bool not_ready = starved;
+    if (!out_of_order && starved) ++fabric.count().receiver_not_ready;
+    if (!out_of_order && !starved && consumes_receive(request->work.opcode) && is_connected_kind() &&
+        fabric.random().chance(peer->device_.faults().rnr)) {
+        ++fabric.count().provoked_rnr;
+        not_ready = true;
+    }
     if (out_of_order || not_ready) {
         if (!is_connected_kind()) {
             peer->waiting_.push_back(event); // a provider keeps it until there is a receive
@@ -49,13 +56,22 @@ void QueuePair::on_arrival(const Event& event) {
     }
     request->accepted = true;
     stream.advance_expected();
-    const Time most = peer->device_.personality().max_read_delay_ns;
-    if (most == 0 || !fetches(request->work.opcode)) {
+    const Personality& kind = peer->device_.personality();
+    if (request->work.opcode == Opcode::rdma_write && kind.max_write_delay_ns != 0) {
+        const Time delay = fabric.random().up_to(kind.max_write_delay_ns);
+        ++stream.late_writes;
+        ++fabric.count().late_writes;
+        schedule(fabric.now() + delay, EventKind::execution, event.stream, event.message);
+        return;
+    }
+    if (stream.late_writes > 0) place_writes(event.stream, event.message, *peer);
+    if (kind.max_read_delay_ns == 0 || !fetches(request->work.opcode)) {
         execute(event.stream, event.message, *peer);
         return;
     }
     // Every other one is not delayed: both orders occur, whatever lies behind the READ.
-    const Time delay = fabric.random().chance(0.5) ? fabric.random().up_to(most) : 0;
+    const Time delay = fabric.random().chance(0.5) ? fabric.random().up_to(kind.max_read_delay_ns) : 0;
+    if (delay > 0) ++fabric.count().overtaken_fetches;
     stream.last_fetch = std::max(stream.last_fetch, fabric.now() + delay);
     schedule(stream.last_fetch, EventKind::execution, event.stream, event.message);
 }
@@ -64,12 +80,24 @@ void QueuePair::on_execution(std::uint32_t index, std::uint64_t message) {
     Stream& stream = streams_[index];
     Request* const request = stream.find(message);
     if (request == nullptr || request->finished || request->executed) return;
+    if (request->work.opcode == Opcode::rdma_write) --stream.late_writes;
     if (QueuePair* const peer = device_.fabric().reach(device_, stream.peer_device, stream.peer_queue_pair)) {
         execute(index, message, *peer);
         return;
     }
     request->accepted = false;
     lose(index, message);
+}
+
+void QueuePair::place_writes(std::uint32_t index, std::uint64_t message, QueuePair& peer) {
+    for (std::uint64_t earlier = streams_[index].base(); earlier < message; ++earlier) {
+        const Request* const request = streams_[index].find(earlier);
+        const bool waits = request != nullptr && request->accepted && !request->executed && !request->finished &&
+                           request->work.opcode == Opcode::rdma_write;
+        if (!waits) continue;
+        --streams_[index].late_writes;
+        execute(index, earlier, peer);
+    }
 }
 
 void QueuePair::execute(std::uint32_t index, std::uint64_t message, QueuePair& peer) {

@@ -30,9 +30,10 @@ class Stream {
     bool stopped = false; ///< a message failed: nothing behind it leaves
 
     // Responder.
-    std::uint64_t expected = 0; ///< oldest message not yet accepted
-    Time last_arrival = 0;      ///< messages do not overtake each other on the wire
-    Time last_fetch = 0;        ///< nor do READs and atomics when they take effect
+    std::uint64_t expected = 0;    ///< oldest message not yet accepted
+    Time last_arrival = 0;         ///< messages do not overtake each other on the wire
+    std::uint64_t late_writes = 0; ///< WRITEs that arrived and are not placed yet
+    Time last_fetch = 0;           ///< nor do READs and atomics when they take effect
 
     void push(Request* request) { pending_.push_back(request); }
 

@@ -8,7 +8,10 @@ namespace verbena::conformance {
 
 Pair make_pair() {
     sim::DeviceOptions options;
-    options.personality = GENERATE(sim::mlx5_like(), sim::rxe_like(), sim::rdm_like());
+    options.personality = GENERATE(sim::mlx5_like(), sim::rxe_like(), sim::rdm_like(), sim::adversary());
+    // What no conforming device does: the suite asks for more than that.
+    options.personality.faults.refuse_post = 0;
+    options.personality.withholds_a_flush = false;
     const auto fabric = std::make_shared<sim::Fabric>(1);
     return {[fabric] { fabric->step(); }, fabric->device(options), fabric->device(options), {}};
 }
