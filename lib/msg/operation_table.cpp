@@ -6,7 +6,7 @@ std::uint32_t OperationTable::acquire(OperationState::Kind kind, std::uint32_t r
     if (free_.empty()) {
         // release_if_done() must not allocate
         if (free_.capacity() <= states_.size()) free_.reserve(2 * (states_.size() + 1));
-        states_.emplace_back();
+        states_.add();
         free_.push_back(static_cast<std::uint32_t>(states_.size() - 1));
     }
     const std::uint32_t index = free_.back();

@@ -5,10 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
+#include "base/stable_vector.hpp"
 #include "msg/engine.hpp"
 #include "wire/memory_region.hpp"
 
@@ -88,7 +88,7 @@ class OperationTable {
     }
 
   private:
-    std::deque<OperationState> states_; ///< addresses stay
+    StableVector<OperationState> states_;
     std::vector<std::uint32_t> free_;
 };
 

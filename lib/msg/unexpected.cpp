@@ -7,7 +7,7 @@ namespace verbena::msg {
 UnexpectedMessage& UnexpectedStore::push(UnexpectedQueue& queue, const Header& header, UnexpectedMessage::Place place) {
     if (free_.empty()) {
         if (free_.capacity() <= nodes_.size()) free_.reserve(2 * (nodes_.size() + 1));
-        nodes_.emplace_back();
+        nodes_.add();
         free_.push_back(static_cast<std::uint32_t>(nodes_.size() - 1));
     }
     const std::uint32_t node = free_.back();

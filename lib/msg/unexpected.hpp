@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/stable_vector.hpp"
 #include "msg/header.hpp"
 #include "msg/operation_table.hpp"
 #include "peer/receive_pool.hpp"
@@ -68,7 +68,7 @@ class UnexpectedStore {
   private:
     std::uint64_t limit_;
     std::uint64_t copied_ = 0;
-    std::deque<UnexpectedMessage> nodes_;
+    StableVector<UnexpectedMessage> nodes_;
     std::vector<std::uint32_t> free_;
 };
 
