@@ -11,7 +11,7 @@ using Time = std::uint64_t; ///< virtual nanoseconds since the fabric was made
 enum class EventKind : std::uint8_t {
     transmit,   ///< the requester may send its next message
     arrival,    ///< a request is at the responder
-    execution,  ///< a READ or atomic takes effect, later than it arrived
+    execution,  ///< a READ, atomic or WRITE takes effect, later than it arrived
     response,   ///< an acknowledgement, NAK or read response is back at the requester
     retransmit, ///< a retry timer of the requester has run out
 };

@@ -45,6 +45,9 @@ struct Personality {
     /// A READ or atomic may take effect at the responder up to this much later than it arrives, while what follows it
     /// does not wait (IBTA 9.5 leaves that open; facts: READ then WRITE needs a fence). 0: the responder is serial.
     std::uint32_t max_read_delay_ns = 0;
+    /// A WRITE may take effect up to this much later than it arrives, while what follows it, another WRITE included, does
+    /// not wait (adaptive routing, relaxed ordering): then `ordered_writes` is to be false. It is answered when done.
+    std::uint32_t max_write_delay_ns = 0;
     bool retry_seven_is_for_ever = false;  ///< retry_count 7 never gives up
     bool overrun_kills_queue = true;       ///< a lost completion ends its queue and the queue pairs on it
     bool takes_posts_in_error = true;      ///< a post in ERR is taken and flushed; else refused as queue_broken

@@ -49,13 +49,20 @@ void QueuePair::on_arrival(const Event& event) {
     }
     request->accepted = true;
     stream.advance_expected();
-    const Time most = peer->device_.personality().max_read_delay_ns;
-    if (most == 0 || !fetches(request->work.opcode)) {
+    const Personality& personality = peer->device_.personality();
+    const Time most = fetches(request->work.opcode)                ? personality.max_read_delay_ns
+                      : request->work.opcode == Opcode::rdma_write ? personality.max_write_delay_ns
+                                                                   : 0;
+    if (most == 0) {
         execute(event.stream, event.message, *peer);
         return;
     }
-    // Every other one is not delayed: both orders occur, whatever lies behind the READ.
+    // Every other one is not delayed: both orders occur, whatever lies behind it.
     const Time delay = fabric.random().chance(0.5) ? fabric.random().up_to(most) : 0;
+    if (!fetches(request->work.opcode)) {
+        schedule(fabric.now() + delay, EventKind::execution, event.stream, event.message);
+        return;
+    }
     stream.last_fetch = std::max(stream.last_fetch, fabric.now() + delay);
     schedule(stream.last_fetch, EventKind::execution, event.stream, event.message);
 }
