@@ -10,6 +10,7 @@
 
 #include <verbena/export.hpp>
 #include <verbena/operation.hpp>
+#include <verbena/remote_region.hpp>
 
 namespace verbena {
 
@@ -32,6 +33,8 @@ struct ChannelInfo {
     std::string waiting_for;          ///< why they wait: "send queue", "peer credit"; empty when none do
     std::uint64_t messages_sent = 0;
     std::uint64_t messages_received = 0;
+    std::string remote_access;     ///< who puts and gets: "RDMA", or "the peer's engine" where the device cannot
+    std::string atomics;           ///< who counts: "the device; swap by compare-and-swap", or "the peer's engine"
     std::uint64_t divergences = 0; ///< refusals of the provider that the ledger did not foresee
     std::uint64_t violations = 0;  ///< messages of no rank of this job that reached this rank's shared queue pair
     std::string failure;           ///< the first root cause; empty while healthy
@@ -47,7 +50,37 @@ class VERBENA_API Endpoint {
     Operation send(std::span<const std::byte> message, Tag tag = 0);
     /// Completes when a message with this tag is in `buffer`. A longer one ends with code truncated.
     Operation receive(std::span<std::byte> buffer, Tag tag = 0);
-    /// Completes when every earlier send on this endpoint has been acknowledged by the peer's device.
+
+    // One-sided: the peer's program takes no part. Where the device does the work (describe() says so) its engine takes
+    // none either; elsewhere the peer must make progress. A region must be this peer's; one that is not, a place
+    // outside it or a right that it lacks ends the operation with invalid_argument, and nothing is sent. Memory of a
+    // region that has gone is noticed where it lay: the operation ends with refused, and on a connected queue pair (RC)
+    // so does the channel. A put may be complete before that is known: then flush() tells.
+
+    /// Completes when `source` may be reused, which says nothing about the peer's memory: see flush(). Any length; a
+    /// long one is made of several requests, and no part of it is visible in any particular order.
+    Operation put(std::span<const std::byte> source, const RemoteRegion& to, std::uint64_t offset = 0);
+    /// Completes when the bytes are in `destination`.
+    Operation get(std::span<std::byte> destination, const RemoteRegion& from, std::uint64_t offset = 0);
+    /// As put, and then stores `value` in the word at `signal_offset` of `signal`, a multiple of 8 bytes in memory.
+    /// Whoever reads that word with acquire order and finds the value finds the data too, whatever the wire reorders.
+    Operation put_with_signal(std::span<const std::byte> source, const RemoteRegion& to, std::uint64_t offset,
+                              const RemoteRegion& signal, std::uint64_t signal_offset, std::uint64_t value);
+
+    /// Atomics on one 64-bit word, aligned in the owner's memory; indivisible among the atomics of all ranks on it.
+    /// They complete when the value before is in `before`, where that is not null. Do not touch the word otherwise
+    /// while peers may, except by atomic loads.
+    Operation fetch_add(const RemoteRegion& at, std::uint64_t offset, std::uint64_t addend,
+                        std::uint64_t* before = nullptr);
+    /// Stores `desired` where the word is `expected`.
+    Operation compare_and_swap(const RemoteRegion& at, std::uint64_t offset, std::uint64_t expected,
+                               std::uint64_t desired, std::uint64_t* before = nullptr);
+    Operation swap(const RemoteRegion& at, std::uint64_t offset, std::uint64_t value, std::uint64_t* before = nullptr);
+
+    /// What is started later on this endpoint takes effect at the peer after all that was started before.
+    void fence();
+    /// Completes when every earlier send on this endpoint has been acknowledged by the peer's device, and every earlier
+    /// put and atomic is visible in the peer's memory. Ends with the first failure of a put that was complete before.
     Operation flush();
 
     [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }

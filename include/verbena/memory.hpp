@@ -12,6 +12,8 @@
 
 namespace verbena {
 
+class RemoteRegion;
+
 /// Where memory lives. `device` and `managed` need the CUDA plug-in.
 enum class MemoryKind : std::uint8_t {
     host,    ///< ordinary process memory
@@ -23,7 +25,8 @@ enum class MemoryKind : std::uint8_t {
 [[nodiscard]] VERBENA_API std::string_view name(MemoryKind kind) noexcept;
 
 /// What a registration allows. Local read is always allowed. Least-needed: messages need `local_write` at the receiver
-/// and `remote_read` at the sender (large messages are fetched by RDMA READ).
+/// and `remote_read` at the sender (large messages are fetched by RDMA READ); get needs `remote_read` at the owner, put
+/// `remote_write`, atomics `remote_atomic`.
 enum class Access : std::uint32_t {
     none = 0,
     local_write = 1,
@@ -57,6 +60,12 @@ class VERBENA_API MemoryRegion {
     [[nodiscard]] MemoryKind kind() const noexcept;
     [[nodiscard]] Access access() const noexcept;
     explicit operator bool() const noexcept { return impl_ != nullptr; }
+
+    /// What a peer needs to reach this memory with these rights, which the registration must have. The value is a
+    /// capability for as long as the region lives: rights are kept where the region was registered with no more.
+    /// @throws Error (invalid_argument) for rights that the registration lacks, (unavailable) for memory of a kind that
+    /// the device cannot reach.
+    [[nodiscard]] RemoteRegion remote(Access rights) const;
 
     struct Impl;
     explicit MemoryRegion(std::unique_ptr<Impl> impl) noexcept;

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <verbena/error.hpp>
+#include <verbena/remote_region.hpp>
+
 #include "api/memory_impl.hpp"
 
 namespace verbena {
@@ -21,5 +24,10 @@ std::byte* MemoryRegion::data() const noexcept { return impl_ ? impl_->bytes.dat
 std::size_t MemoryRegion::size() const noexcept { return impl_ ? impl_->bytes.size() : 0; }
 MemoryKind MemoryRegion::kind() const noexcept { return impl_ ? impl_->kind : MemoryKind::host; }
 Access MemoryRegion::access() const noexcept { return impl_ ? impl_->access : Access::none; }
+
+RemoteRegion MemoryRegion::remote(Access rights) const {
+    if (!impl_) throw Error(ErrorCode::invalid_argument, "this region is empty", "register memory first");
+    return impl_->registration->remote(rights);
+}
 
 } // namespace verbena

@@ -51,6 +51,7 @@ struct RuntimeCore {
 
     Settings settings;
     boot::Job job;
+    std::uint64_t identity = 0; ///< random, the same on every rank: one job's remote regions mean nothing to another
     Selection selection;
     std::chrono::nanoseconds operation_timeout; ///< the setting, read once: it is asked for at every wait
     std::shared_ptr<mem::Spaces> spaces;

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <sys/random.h>
 
 #include <verbena/version.hpp>
 
@@ -78,6 +79,15 @@ auto told(std::uint32_t rank, const std::string& text, Read&& read) {
     }
 }
 
+/// Rank 0's is the job's.
+std::uint64_t random_identity() {
+    std::uint64_t identity = 0;
+    if (getrandom(&identity, sizeof identity, 0) != sizeof identity) {
+        throw Error(ErrorCode::unavailable, "getrandom gave no random bytes");
+    }
+    return identity;
+}
+
 void join_store(RuntimeCore& core) {
     if (core.job.size == 1) return;
     boot::StoreClient::Options client = core.job.client_options();
@@ -108,8 +118,9 @@ void agree(RuntimeCore& core, Deadline deadline) {
         Settings hopeful = core.settings;
         hopeful.set("local-size", std::to_string(core.job.size));
         (void)find_candidates(inventory, hopeful);
-        return json{{"version", VERBENA_VERSION}, {"host", host_identity()}}.dump();
+        return json{{"version", VERBENA_VERSION}, {"host", host_identity()}, {"job", random_identity()}}.dump();
     });
+    core.identity = told(0, hosts[0], [](const json& value) { return value.at("job").get<std::uint64_t>(); });
     std::uint32_t here = 0;
     const std::string own_host = host_identity();
     for (std::uint32_t rank = 0; rank < core.job.size; ++rank) {
@@ -147,6 +158,7 @@ void agree(RuntimeCore& core, Deadline deadline) {
 msg::EngineOptions engine_options(const RuntimeCore& core) {
     const Settings& settings = core.settings;
     msg::EngineOptions options;
+    options.job = core.identity;
     options.rank = core.job.rank;
     options.size = core.job.size;
     options.receive_window = static_cast<std::uint32_t>(settings.number("receive-window"));

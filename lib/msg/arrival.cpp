@@ -5,6 +5,31 @@
 #include "msg/engine_impl.hpp"
 
 namespace verbena::msg {
+namespace {
+
+/// The peer, or our own device, would not do this request; the way to the peer is sound.
+bool is_refusal(wire::CompletionStatus status) noexcept {
+    return status == wire::CompletionStatus::remote_access_error ||
+           status == wire::CompletionStatus::remote_invalid_request ||
+           status == wire::CompletionStatus::remote_operation_error ||
+           status == wire::CompletionStatus::local_protection_error;
+}
+
+const char* name_of(Purpose purpose) noexcept {
+    switch (purpose) {
+    case Purpose::message:
+        return "SEND";
+    case Purpose::read:
+        return "READ";
+    case Purpose::write:
+        return "WRITE of a put";
+    case Purpose::fetch:
+        return "READ or atomic of a one-sided operation";
+    }
+    return "";
+}
+
+} // namespace
 
 void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> message) {
     const std::optional<Header> header = parse_header(message);
@@ -28,8 +53,9 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
         give_back({buffer, rank, false}); // on a shared queue pair the others need it
         return;
     }
+    const bool is_reply = header->kind == MessageKind::finished || header->kind == MessageKind::answer;
     const flow::CreditKind kind = header->kind == MessageKind::bare_grant ? flow::CreditKind::bare_grant
-                                  : header->kind == MessageKind::finished ? flow::CreditKind::reply
+                                  : is_reply                              ? flow::CreditKind::reply
                                                                           : flow::CreditKind::counted;
     channel.credits.receive({header->granted, header->bare_grants_seen}, kind);
     ++channel.messages_received;
@@ -44,6 +70,12 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
         break;
     case MessageKind::finished:
         arrive_finished(rank, *header);
+        break;
+    case MessageKind::request:
+        buffer_is_free = arrive_request(rank, buffer, message);
+        break;
+    case MessageKind::answer:
+        arrive_answer(rank, *header, message.subspan(header_bytes));
         break;
     case MessageKind::probe:
     case MessageKind::bare_grant:
@@ -176,13 +208,20 @@ bool Engine::Impl::match_unexpected(std::uint32_t index) {
 void Engine::Impl::on_retired(const peer::SlotContext& context, const wire::Completion& completion,
                               wire::CompletionStatus status) {
     const bool failed = status != wire::CompletionStatus::success;
-    const bool is_read = context.purpose == static_cast<std::uint32_t>(Purpose::read);
-    // First the channel: fail_channel() leaves operations alone that have READs in flight, this one included.
-    if (failed) [[unlikely]]
-        fail_channel(context.rank, completion, is_read ? "READ" : "SEND");
+    const auto purpose = static_cast<Purpose>(context.purpose);
+    const bool is_one_sided = purpose == Purpose::write || purpose == Purpose::fetch;
+    // First the channel: fail_channel() leaves operations alone that have requests in flight, this one included. What a
+    // shared queue pair's peer refuses is that one request's failure.
+    if (failed && !(is_one_sided && manager.is_shared() && is_refusal(status))) [[unlikely]] {
+        fail_channel(context.rank, completion, name_of(purpose));
+    }
     // Nothing is posted from here: slots of this completion that are not visited yet still hold their contexts.
-    if (!is_read) ++manager.channel(context.rank).messages_retired;
-    if (is_read && --operations[context.operation].reads_in_flight == 0) end_fetch(context.operation);
+    PeerState& peer = peers[context.rank];
+    if (purpose == Purpose::message) ++manager.channel(context.rank).messages_retired;
+    if (purpose == Purpose::write) --peer.writes_out;
+    if (purpose == Purpose::read || purpose == Purpose::fetch) --peer.fetches_out;
+    if (is_one_sided) retire_one_sided(context, status, completion.cause);
+    if (purpose == Purpose::read && --operations[context.operation].in_flight == 0) end_fetch(context.operation);
 }
 
 void Engine::Impl::on_receive_failed(peer::BufferId buffer, const wire::Completion& completion) {

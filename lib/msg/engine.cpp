@@ -13,8 +13,8 @@ peer::ManagerOptions manager_options(const EngineOptions& options) {
     manager.size = options.size;
     manager.receive_window = options.receive_window;
     manager.reply_buffers = max_rendezvous;
-    manager.message_bytes =
-        static_cast<std::uint32_t>(header_bytes + std::max<std::size_t>(options.eager_limit, sizeof(RendezvousBody)));
+    manager.message_bytes = static_cast<std::uint32_t>(
+        header_bytes + std::max<std::size_t>(options.eager_limit, sizeof(RequestBody) + word_bytes));
     manager.queue_pair.send_depth = options.send_depth;
     manager.queue_pair.inline_bytes = std::min(options.inline_limit, manager.message_bytes);
     manager.queue_pair.max_mtu_bytes = options.max_mtu_bytes;
@@ -34,6 +34,10 @@ Engine::Impl::Impl(Engine& owner, wire::Device& opened, mem::Spaces& known_space
       unexpected(wanted.unexpected_limit),
       peers(wanted.size),
       manager(opened, manager_options(wanted)) {
+    registrations->identity.job = options.job;
+    registrations->identity.owner = options.rank;
+    registrations->identity.native_rma = has_native_rma();
+    registrations->identity.native_atomics = has_native_rma() && device.capabilities().atomics;
     if (!device.capabilities().reliable || !device.capabilities().ordered) {
         throw Error(ErrorCode::unavailable,
                     device.describe() + ": messages need a transport that is reliable and keeps their order");
@@ -64,6 +68,10 @@ OperationId Engine::receive(std::uint32_t rank, Context context, Tag tag, std::s
 }
 
 OperationId Engine::flush(std::uint32_t rank) { return impl_->flush(rank); }
+
+OperationId Engine::one_sided(std::uint32_t rank, const OneSidedCall& call) { return impl_->one_sided(rank, call); }
+
+void Engine::fence(std::uint32_t rank) { impl_->fence(rank); }
 
 OperationId Engine::start(std::unique_ptr<Task> task) {
     const std::uint32_t index = impl_->operations.acquire(OperationState::Kind::task, rank(), 0, 0);
@@ -125,7 +133,8 @@ std::unique_ptr<Engine::Registration> Engine::register_memory(std::span<std::byt
 
 bool Engine::is_quiet() const noexcept {
     return std::all_of(impl_->peers.begin(), impl_->peers.end(), [](const PeerState& peer) {
-        return peer.backlog.empty() && peer.finishes.empty() && peer.fetches.empty() && peer.awaiting_finished == 0;
+        return peer.backlog.empty() && peer.finishes.empty() && peer.fetches.empty() && peer.awaiting_finished == 0 &&
+               peer.answers == 0 && peer.looping == 0 && !peer.has_requests();
     });
 }
 
@@ -149,6 +158,9 @@ ChannelInfo Engine::describe(std::uint32_t rank) const {
     if (info.queued > 0) info.waiting_for = name(impl_->peers[rank].waiting_for);
     info.messages_sent = channel.messages_sent;
     info.messages_received = channel.messages_received;
+    const RemoteRegion::Fields& identity = impl_->registrations->identity;
+    info.remote_access = identity.native_rma ? "RDMA" : "the peer's engine";
+    info.atomics = identity.native_atomics ? "the device; swap by compare-and-swap" : "the peer's engine";
     info.divergences = channel.send_queue->divergences();
     info.violations = impl_->violations;
     info.failure = channel.failure_record;

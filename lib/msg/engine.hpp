@@ -15,6 +15,7 @@
 #include <verbena/endpoint.hpp>
 #include <verbena/error.hpp>
 #include <verbena/memory.hpp>
+#include <verbena/remote_region.hpp>
 
 #include "wire/types.hpp"
 
@@ -39,6 +40,7 @@ struct EngineOptions {
     std::uint32_t max_mtu_bytes = 4096;
     std::uint8_t ack_timeout = 14;
     std::uint8_t retry_count = 6;
+    std::uint64_t job = 0; ///< goes into remote regions: one of another job is noticed
 };
 
 /// Separates message spaces: a message matches only receives of its own context. 0 is the user's; groups use others.
@@ -48,6 +50,23 @@ using Context = std::uint16_t;
 struct OperationId {
     std::uint32_t index = 0;
     std::uint32_t generation = 0;
+};
+
+/// A call on a peer's memory. Borrowed for the call, but for `local` and `before`, which are the operation's until it
+/// is complete.
+struct OneSidedCall {
+    enum class Kind : std::uint8_t { put, get, fetch_add, compare_and_swap, swap };
+
+    Kind kind = Kind::put;
+    std::span<std::byte> local{}; ///< put: only read
+    const RemoteRegion* region = nullptr;
+    std::uint64_t offset = 0;  ///< in the region
+    std::uint64_t operand = 0; ///< atomics
+    std::uint64_t compare = 0; ///< compare-and-swap
+    std::uint64_t* before = nullptr;
+    const RemoteRegion* signal = nullptr; ///< put: null without a signal
+    std::uint64_t signal_offset = 0;
+    std::uint64_t signal_value = 0;
 };
 
 class Engine;
@@ -81,7 +100,13 @@ class Engine {
     /// that cannot start (no such memory, channel down) is returned complete with its status.
     OperationId send(std::uint32_t rank, Context context, Tag tag, std::span<const std::byte> message);
     OperationId receive(std::uint32_t rank, Context context, Tag tag, std::span<std::byte> buffer);
-    /// Completes when every earlier send to `rank` has been acknowledged by its device.
+    /// Puts, gets or does an atomic on the memory of `rank`. What is wrong with the arguments ends it at once. A put is
+    /// complete when its bytes may be reused, the others when the value is here.
+    OperationId one_sided(std::uint32_t rank, const OneSidedCall& call);
+    /// What comes later to `rank` takes effect after what came before.
+    void fence(std::uint32_t rank);
+    /// Completes when every earlier send to `rank` has been acknowledged by its device, and every earlier put and
+    /// atomic is visible in its memory; with the first failure of a put that was complete before it failed.
     OperationId flush(std::uint32_t rank);
     OperationId start(std::unique_ptr<Task> task);
 

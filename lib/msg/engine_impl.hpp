@@ -4,6 +4,11 @@
 ///   send.cpp             messages leave: eager, rendezvous, control
 ///   arrival.cpp          messages arrive and are matched
 ///   rendezvous_read.cpp  a large message is fetched
+///   one_sided.cpp        a put, get or atomic is called, checked, started and ended
+///   one_sided_post.cpp   its RDMA requests are posted
+///   emulation.cpp        its requests to the peer's engine, where the wire cannot
+///   emulation_target.cpp such requests are carried out and answered
+///   order_gate.cpp       what must wait for what came before
 ///   pump.cpp             work that waited for room goes on
 ///   completion.cpp       an operation ends
 ///   failure.cpp          a channel ends
@@ -27,11 +32,36 @@
 namespace verbena::msg {
 
 /// SlotContext::purpose.
-enum class Purpose : std::uint32_t { message, read };
+enum class Purpose : std::uint32_t { message, read, write, fetch };
 
 /// Why a start must wait. Names what will clear it; the progress that does is under way.
-enum class Room : std::uint8_t { yes, send_queue, peer_credit, peer_reply, acknowledgement, channel_down };
+enum class Room : std::uint8_t {
+    yes,
+    send_queue,
+    peer_credit,
+    peer_reply,
+    read_depth,
+    order,
+    acknowledgement,
+    channel_down
+};
 [[nodiscard]] const char* name(Room room) noexcept;
+
+/// What an operation must do for its place in the order.
+enum class Gate : std::uint8_t {
+    go,
+    fence, ///< carry the fence flag
+    wait,  ///< be posted only after what came before is complete
+};
+
+/// What fails for itself where the queue pair serves on; the others are the peer's or the device's end.
+[[nodiscard]] ErrorCode code_of(wire::CompletionStatus status) noexcept;
+
+/// A request of a peer that waits for room to answer; it keeps its receive buffer, and its credit with it.
+struct HeldRequest {
+    peer::BufferId buffer{};
+    std::span<const std::byte> message{};
+};
 
 /// What the engine knows about one peer beyond its channel. Progress-thread only.
 struct PeerState {
@@ -42,6 +72,25 @@ struct PeerState {
     UnexpectedQueue unexpected;
     std::uint32_t queued = 0;            ///< operations in `backlog`
     std::uint32_t awaiting_finished = 0; ///< rendezvous sends that the peer has not fetched yet
+
+    // One-sided, ours.
+    OperationQueue swaps;               ///< swaps whose next compare-and-swap has to be posted
+    std::uint32_t looping = 0;          ///< swaps by compare-and-swap that have not succeeded yet
+    std::uint32_t fetches_out = 0;      ///< READs and atomics posted and not retired
+    std::uint32_t writes_out = 0;       ///< WRITEs posted and not retired
+    std::uint32_t answers = 0;          ///< requests that the peer has not answered
+    bool fence_next = false;            ///< fence() was called: the next operation carries it
+    bool unsynced = false;              ///< requests without an answer since the last sync
+    Status put_failure{};               ///< the first since the last flush, of a put that was complete
+    wire::RemoteAddress last_written{}; ///< where the last WRITE went
+    // One-sided, the peer's.
+    std::vector<HeldRequest> requests; ///< from `first_request` on, in order
+    std::size_t first_request = 0;
+    bool front_is_done = false; ///< the atomic at the front has been done; only its answer is missing
+    std::uint64_t front_before = 0;
+    ErrorCode request_failure = ErrorCode::ok; ///< of a put or signal, since the last sync
+
+    [[nodiscard]] bool has_requests() const noexcept { return first_request < requests.size(); }
     Room waiting_for = Room::yes;
     std::uint32_t down_steps = 0; ///< steps for which the queue pair refused everything without saying why
     bool active = false;          ///< in Impl::active
@@ -66,6 +115,50 @@ struct Engine::Impl final : peer::Sink {
     void send_to_self(std::uint32_t index);
     /// False where memory or rank are no good: the operation is then complete with that status.
     bool prepare(std::uint32_t index, std::byte* memory, std::size_t bytes);
+
+    /// Starts a prepared operation, or puts it behind those that wait.
+    OperationId launch(std::uint32_t index);
+
+    // one_sided.cpp
+    OperationId one_sided(std::uint32_t rank, const OneSidedCall& call);
+    [[nodiscard]] ErrorCode check(std::uint32_t rank, const OneSidedCall& call) const noexcept;
+    [[nodiscard]] Room start_one_sided(PeerState& peer, peer::Channel& channel, std::uint32_t index);
+    /// Nothing of it is on its way: it ends, or goes on where something is left to post.
+    void end_one_sided(std::uint32_t index);
+    void retire_one_sided(const peer::SlotContext& context, wire::CompletionStatus status, Cause cause);
+
+    // one_sided_post.cpp
+    [[nodiscard]] Room post_put(PeerState& peer, peer::Channel& channel, std::uint32_t index, Gate gate);
+    [[nodiscard]] Room post_get(PeerState& peer, peer::Channel& channel, std::uint32_t index, Gate gate);
+    [[nodiscard]] Room post_atomic(PeerState& peer, peer::Channel& channel, std::uint32_t index, Gate gate);
+    [[nodiscard]] Room post_word(PeerState& peer, peer::Channel& channel, const RemotePlace& to, std::uint64_t word,
+                                 Gate gate);
+    [[nodiscard]] Room post_rdma(PeerState& peer, peer::Channel& channel, wire::WorkRequest& request,
+                                 peer::SlotContext context);
+    [[nodiscard]] Room post_write_probe(PeerState& peer, peer::Channel& channel);
+    [[nodiscard]] bool may_fetch(const PeerState& peer, const peer::Channel& channel) const;
+
+    // emulation.cpp
+    [[nodiscard]] Room request_put(PeerState& peer, peer::Channel& channel, std::uint32_t index);
+    [[nodiscard]] Room request_get(PeerState& peer, peer::Channel& channel, std::uint32_t index);
+    [[nodiscard]] Room request_atomic(PeerState& peer, peer::Channel& channel, std::uint32_t index);
+    [[nodiscard]] Room request_sync(PeerState& peer, peer::Channel& channel, std::uint32_t index);
+    /// The bytes of a put, if any, lie in the next slot's buffer already. `answered` is the operation that waits for an
+    /// answer, or no_operation.
+    [[nodiscard]] Room post_engine_request(PeerState& peer, peer::Channel& channel, const RequestBody& body,
+                                           std::size_t bytes, std::uint32_t answered, std::uint64_t position);
+    void arrive_answer(std::uint32_t rank, const Header& header, std::span<const std::byte> payload);
+
+    // emulation_target.cpp
+    /// True when the receive buffer may go back at once.
+    bool arrive_request(std::uint32_t rank, peer::BufferId buffer, std::span<const std::byte> message);
+    /// Carries it out; false where there is no room to answer.
+    [[nodiscard]] bool serve(std::uint32_t rank, std::span<const std::byte> message);
+    void serve_held(std::uint32_t rank);
+
+    // order_gate.cpp
+    void fence(std::uint32_t rank);
+    [[nodiscard]] Gate gate_of(const PeerState& peer, const OperationState& state) const noexcept;
 
     // send.cpp
     [[nodiscard]] Room start(std::uint32_t index);
@@ -123,6 +216,9 @@ struct Engine::Impl final : peer::Sink {
     // failure.cpp
     void fail_channel(std::uint32_t rank, const Status& status, const std::string& sentence);
     void fail_channel(std::uint32_t rank, const wire::Completion& completion, const char* what);
+
+    /// The wire itself writes and reads a peer's memory, and keeps peers to what they were granted.
+    [[nodiscard]] bool has_native_rma() const noexcept;
 
     [[nodiscard]] Header header_for(MessageKind kind, const OperationState& state) const noexcept;
 

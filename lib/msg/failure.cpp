@@ -4,7 +4,6 @@
 #include "msg/engine_impl.hpp"
 
 namespace verbena::msg {
-namespace {
 
 ErrorCode code_of(wire::CompletionStatus status) noexcept {
     switch (status) {
@@ -24,8 +23,6 @@ ErrorCode code_of(wire::CompletionStatus status) noexcept {
         return ErrorCode::internal;
     }
 }
-
-} // namespace
 
 void Engine::Impl::fail_channel(std::uint32_t rank, const wire::Completion& completion, const char* what) {
     if (manager.channel(rank).state == peer::Channel::State::failed) return;
@@ -53,7 +50,7 @@ void Engine::Impl::fail_channel(std::uint32_t rank, const Status& status, const 
     for (std::uint32_t index = 0; index < operations.size(); ++index) {
         OperationState& state = operations[index];
         if (!state.held || state.rank != rank || state.kind == OperationState::Kind::task) continue;
-        if (state.reads_in_flight > 0) {
+        if (state.in_flight > 0) {
             // They may still write into the caller's buffer: they flush, and end_fetch() follows. A shared queue pair
             // is not stopped and its provider may never tell, so there the caller hears of it now.
             if ((manager.is_shared() || status.scope == Scope::device) && !state.complete) {
@@ -71,8 +68,13 @@ void Engine::Impl::fail_channel(std::uint32_t rank, const Status& status, const 
             complete(index, channel.failure);
         }
     }
-    peer.backlog = peer.finishes = peer.fetches = peer.posted = {};
-    peer.queued = peer.awaiting_finished = 0;
+    peer.backlog = peer.finishes = peer.fetches = peer.posted = peer.swaps = {};
+    peer.queued = peer.awaiting_finished = peer.answers = peer.looping = 0;
+    peer.unsynced = false;
+    const std::vector<HeldRequest> requests = std::exchange(peer.requests, {});
+    for (std::size_t i = std::exchange(peer.first_request, 0); i < requests.size(); ++i) {
+        give_back({requests[i].buffer, rank, false});
+    }
     channel.failure_record = fmt::format("{}; {} operations ended with it", sentence, ended);
 }
 

@@ -21,6 +21,14 @@ std::optional<Header> parse_header(std::span<const std::byte> message) noexcept 
         return payload == header.length ? std::optional(header) : std::nullopt;
     case MessageKind::rendezvous:
         return payload == sizeof(RendezvousBody) ? std::optional(header) : std::nullopt;
+    case MessageKind::request: {
+        if (payload < sizeof(RequestBody) || payload - sizeof(RequestBody) != header.length) return std::nullopt;
+        const RequestKind kind = request_body(message).kind;
+        const bool is_known = kind >= RequestKind::put && kind <= RequestKind::sync;
+        return is_known && (kind == RequestKind::put || header.length == 0) ? std::optional(header) : std::nullopt;
+    }
+    case MessageKind::answer:
+        return payload == header.length ? std::optional(header) : std::nullopt;
     case MessageKind::finished:
     case MessageKind::probe:
     case MessageKind::bare_grant:
@@ -31,6 +39,12 @@ std::optional<Header> parse_header(std::span<const std::byte> message) noexcept 
 
 RendezvousBody rendezvous_body(std::span<const std::byte> message) noexcept {
     RendezvousBody body;
+    std::memcpy(&body, message.data() + header_bytes, sizeof body);
+    return body;
+}
+
+RequestBody request_body(std::span<const std::byte> message) noexcept {
+    RequestBody body;
     std::memcpy(&body, message.data() + header_bytes, sizeof body);
     return body;
 }

@@ -19,7 +19,10 @@ std::uint32_t OperationTable::acquire(OperationState::Kind kind, std::uint32_t r
     state.probe_sent = false;
     state.awaiting_finished = false;
     state.flush_through = 0;
-    state.reads_in_flight = 0;
+    state.in_flight = 0;
+    state.fetched = 0;
+    state.lkey = {};
+    state.one_sided = {};
     state.context = context;
     state.rank = rank;
     state.tag = tag;

@@ -10,6 +10,7 @@
 
 #include "base/stable_vector.hpp"
 #include "msg/engine.hpp"
+#include "msg/one_sided.hpp"
 #include "wire/memory_region.hpp"
 
 namespace verbena::mem {
@@ -22,7 +23,7 @@ inline constexpr std::uint32_t no_operation = 0xffffffff;
 
 /// One started operation. Who holds it: the user, until release(); the engine, while `held`. Free when neither does.
 struct OperationState {
-    enum class Kind : std::uint8_t { send, receive, flush, task };
+    enum class Kind : std::uint8_t { send, receive, flush, task, one_sided };
 
     Kind kind = Kind::send;
     bool complete = false;
@@ -41,18 +42,20 @@ struct OperationState {
 
     std::uint64_t flush_through = 0; ///< flush: messages posted to the peer when it reached the front; 0 before
 
-    // Rendezvous. `temporary` is a registration that lives as long as this operation needs it.
+    // Rendezvous and one-sided. `temporary` is a registration that lives as long as this operation needs it.
     wire::RemoteAddress remote{};
     wire::LocalKey lkey{};
-    std::uint64_t to_fetch = 0; ///< bytes to fetch in all
-    std::uint64_t fetched = 0;  ///< bytes for which a READ is posted
-    std::uint32_t reads_in_flight = 0;
+    std::uint64_t to_fetch = 0;  ///< bytes to fetch in all
+    std::uint64_t fetched = 0;   ///< bytes for which a request is posted
+    std::uint32_t in_flight = 0; ///< requests posted that read or write `buffer`
     std::uint32_t remote_operation = 0;
     std::unique_ptr<wire::MemoryRegion> temporary;
 
     // Memory that the device cannot reach: `user_buffer` in `space`, staged through `buffer`.
     std::byte* user_buffer = nullptr;
     mem::Space* space = nullptr;
+
+    OneSidedState one_sided{};
 
     std::unique_ptr<Task> task;
 };

@@ -32,6 +32,7 @@ std::size_t Engine::Impl::progress() {
         pump(rank);
         const PeerState& peer = peers[rank];
         const bool still = !peer.backlog.empty() || !peer.finishes.empty() || !peer.fetches.empty() ||
+                           !peer.swaps.empty() || peer.has_requests() ||
                            manager.channel(rank).credits.wants_bare_grant();
         if (still && manager.channel(rank).state == peer::Channel::State::connected) {
             ++i;
@@ -65,6 +66,12 @@ void Engine::Impl::pump(std::uint32_t rank) {
     Room room = Room::yes;
     while (room == Room::yes && !peer.finishes.empty()) room = send_finished(peer, peer.finishes.front());
     bool is_down = room == Room::channel_down;
+    if (peer.has_requests()) serve_held(rank);
+    for (room = Room::yes; room == Room::yes && !peer.swaps.empty();) {
+        room = post_atomic(peer, channel, peer.swaps.front(), Gate::go);
+        if (room == Room::yes) peer.swaps.pop(operations);
+    }
+    is_down = is_down || room == Room::channel_down;
     for (room = Room::yes; room == Room::yes && !peer.fetches.empty();) {
         room = post_fetches(peer.fetches.front());
         if (room == Room::yes) peer.fetches.pop(operations);

@@ -10,7 +10,10 @@
 
 #include <verbena/memory.hpp>
 
+#include <verbena/remote_region.hpp>
+
 #include "msg/engine.hpp"
+#include "msg/exposed_regions.hpp"
 #include "wire/device.hpp"
 
 namespace verbena::msg {
@@ -22,6 +25,9 @@ class RegistrationMap {
     void erase(const wire::MemoryRegion& region) noexcept;
     /// A registration that holds all of `memory` with these rights, or null.
     [[nodiscard]] const wire::MemoryRegion* find(std::span<const std::byte> memory, Access access) const noexcept;
+
+    ExposedRegions exposed;
+    RemoteRegion::Fields identity; ///< what all remote regions of this rank have in common
 
   private:
     struct Entry {
@@ -36,11 +42,15 @@ class RegistrationMap {
 class Engine::Registration {
   public:
     Registration(std::shared_ptr<RegistrationMap> map, std::unique_ptr<wire::MemoryRegion> region, Access access)
-        : map_(std::move(map)), region_(std::move(region)) {
-        if (region_) map_->insert(*region_, access);
+        : map_(std::move(map)), region_(std::move(region)), access_(access) {
+        if (!region_) return;
+        map_->insert(*region_, access);
+        handle_ = map_->exposed.insert(region_->bytes(), access);
     }
     ~Registration() {
-        if (region_) map_->erase(*region_);
+        if (!region_) return;
+        map_->exposed.erase(handle_);
+        map_->erase(*region_);
     }
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
@@ -48,11 +58,17 @@ class Engine::Registration {
     /// Null for memory that the device cannot reach: it is staged.
     [[nodiscard]] const wire::MemoryRegion* region() const noexcept { return region_.get(); }
 
+    /// What a peer needs to reach it. @throws Error for rights that the registration has not, and for memory that the
+    /// device cannot reach.
+    [[nodiscard]] RemoteRegion remote(Access rights) const;
+
   private:
     // Shared because a Registration may be destroyed after the engine's map would be, when a user closes a Runtime
     // before a region: that is a mistake, and must not become a crash.
     std::shared_ptr<RegistrationMap> map_;
     std::unique_ptr<wire::MemoryRegion> region_;
+    Access access_;
+    std::uint64_t handle_ = 0;
 };
 
 } // namespace verbena::msg

@@ -16,7 +16,10 @@ ErrorCode Engine::Impl::make_reachable(OperationState& state, std::uint64_t byte
     try {
         if (state.space != nullptr) {
             state.buffer = staging.acquire(state.length);
-            if (state.kind == OperationState::Kind::send) state.space->copy(state.buffer, state.user_buffer, bytes);
+            const bool is_source =
+                state.kind == OperationState::Kind::send ||
+                (state.kind == OperationState::Kind::one_sided && state.one_sided.kind == RequestKind::put);
+            if (is_source) state.space->copy(state.buffer, state.user_buffer, bytes);
         }
         region = registrations->find({state.buffer, bytes}, access);
         if (region != nullptr) return ErrorCode::ok;
@@ -41,7 +44,7 @@ void Engine::Impl::begin_fetch(std::uint32_t index, const Header& header, const 
     state.remote_operation = header.operation;
     state.to_fetch = std::min(header.length, state.length);
     state.fetched = 0;
-    state.reads_in_flight = 0;
+    state.in_flight = 0;
     state.status = Status{header.length > state.length ? ErrorCode::truncated : ErrorCode::ok,
                           Scope::operation,
                           header.source,
@@ -81,6 +84,7 @@ Room Engine::Impl::post_fetches(std::uint32_t index) {
     const std::uint64_t largest = std::min(largest_read_bytes, device.capabilities().max_message_bytes);
     while (state.fetched < state.to_fetch) {
         if (!channel.send_queue->has_room()) return Room::send_queue;
+        if (!may_fetch(peers[state.rank], channel)) return Room::read_depth;
         const auto bytes = static_cast<std::uint32_t>(std::min(largest, state.to_fetch - state.fetched));
         const wire::Sge sge{state.buffer + state.fetched, bytes, state.lkey};
         wire::WorkRequest request;
@@ -98,7 +102,8 @@ Room Engine::Impl::post_fetches(std::uint32_t index) {
             return Room::channel_down;
         }
         ++channel.outstanding;
-        ++state.reads_in_flight;
+        ++peers[state.rank].fetches_out;
+        ++state.in_flight;
         state.fetched += bytes;
     }
     return Room::yes;

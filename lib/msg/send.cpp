@@ -21,6 +21,8 @@ Room Engine::Impl::start(std::uint32_t index) {
     PeerState& peer = peers[state.rank];
     peer::Channel& channel = manager.channel(state.rank);
     if (state.kind == OperationState::Kind::flush) return start_flush(peer, channel, index);
+    if (state.kind == OperationState::Kind::one_sided) return start_one_sided(peer, channel, index);
+    if (gate_of(peer, state) != Gate::go) return Room::order;
     if (state.length + header_bytes <= channel.message_bytes) return start_eager(channel, index);
     return start_rendezvous(peer, channel, index);
 }
@@ -33,8 +35,9 @@ Room Engine::Impl::room_for_message(const peer::Channel& channel) const noexcept
 Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span<const std::byte> payload,
                                 bool want_signal) {
     const flow::CreditWindow before = channel.credits;
+    const bool is_reply = header.kind == MessageKind::finished || header.kind == MessageKind::answer;
     const flow::CreditStamp stamp = header.kind == MessageKind::bare_grant ? channel.credits.send_bare_grant()
-                                    : header.kind == MessageKind::finished ? channel.credits.send_reply()
+                                    : is_reply                             ? channel.credits.send_reply()
                                                                            : channel.credits.send_counted();
     header.granted = stamp.granted;
     header.bare_grants_seen = stamp.bare_grants_seen;
@@ -99,7 +102,7 @@ Room Engine::Impl::start_eager(peer::Channel& channel, std::uint32_t index) {
 }
 
 Room Engine::Impl::start_rendezvous(PeerState& peer, peer::Channel& channel, std::uint32_t index) {
-    if (peer.awaiting_finished >= max_rendezvous) return Room::peer_reply;
+    if (peer.awaiting_finished + peer.answers >= max_rendezvous) return Room::peer_reply;
     if (const Room room = room_for_message(channel); room != Room::yes) return room;
     OperationState& state = operations[index];
     Header header = header_for(MessageKind::rendezvous, state);
@@ -133,14 +136,26 @@ Room Engine::Impl::start_flush(PeerState& peer, peer::Channel& channel, std::uin
     // wait behind it in the back-log, so every rendezvous that is awaited is older.
     OperationState& state = operations[index];
     if (state.flush_through == 0) state.flush_through = channel.messages_sent;
-    if (channel.messages_retired >= state.flush_through && peer.awaiting_finished == 0) {
+    const bool is_acknowledged = channel.messages_retired >= state.flush_through && peer.awaiting_finished == 0;
+    const bool is_visible = peer.writes_out == 0 && peer.looping == 0 && peer.answers == 0;
+    if (is_acknowledged && is_visible && !peer.unsynced) {
         state.held = false;
-        complete(index, ErrorCode::ok);
+        Status status = std::exchange(peer.put_failure, Status{});
+        status.source = state.rank;
+        complete(index, status);
         return Room::yes;
     }
+    // Where the peer's engine does the writing it says when it has; a request that is answered says so for all before.
+    if (peer.unsynced) return request_sync(peer, channel, index);
+    if (is_acknowledged && peer.writes_out == 0) return Room::acknowledgement;
     // A signaled request behind them makes the device report them all. It is needed where nothing signaled is behind
     // the last of them, and once is enough.
     if (state.probe_sent || channel.send_queue->ledger().unsignaled_tail() == 0) return Room::acknowledgement;
+    if (peer.writes_out > 0) {
+        const Room room = post_write_probe(peer, channel);
+        state.probe_sent = room == Room::yes;
+        return room == Room::yes ? Room::acknowledgement : room;
+    }
     if (const Room room = room_for_message(channel); room != Room::yes) return room;
     Header header = header_for(MessageKind::probe, state);
     header.length = 0;

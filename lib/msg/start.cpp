@@ -15,6 +15,10 @@ const char* name(Room room) noexcept {
         return "peer credit";
     case Room::peer_reply:
         return "replies to large messages";
+    case Room::read_depth:
+        return "read depth";
+    case Room::order:
+        return "earlier operations";
     case Room::acknowledgement:
         return "acknowledgement";
     case Room::channel_down:
@@ -55,11 +59,18 @@ OperationId Engine::Impl::send(std::uint32_t rank, Context context, Tag tag, std
         send_to_self(index);
         return id;
     }
+    return launch(index);
+}
+
+OperationId Engine::Impl::launch(std::uint32_t index) {
+    const OperationId id = operations.id_of(index);
+    const std::uint32_t rank = operations[index].rank;
     PeerState& peer = peers[rank];
     if (manager.channel(rank).state != peer::Channel::State::connected) {
         complete(index, manager.channel(rank).failure);
         return id;
     }
+    operations[index].one_sided.fenced = std::exchange(peer.fence_next, false);
     if (peer.backlog.empty()) {
         peer.waiting_for = start(index);
         if (peer.waiting_for == Room::yes || operations[index].complete) return id;
@@ -117,6 +128,7 @@ void Engine::Impl::cancel(std::uint32_t index) {
     if (state.kind == OperationState::Kind::receive) {
         if (peer.posted.take(operations, is_it) == no_operation) return; // being fetched: it ends by itself
     } else {
+        if (state.one_sided.started) return;                              // it goes to its end
         if (peer.backlog.take(operations, is_it) == no_operation) return; // the peer knows of it
         --peer.queued;
     }

@@ -32,6 +32,11 @@ wire::Capabilities capabilities_of(fid_domain& domain, const fi_info& info) {
     // A write with immediate takes a receive, as on verbs, only where the provider says so; elsewhere it would complete
     // without one, and the accounting of receives above would not hold.
     capabilities.write_with_imm = (info.rx_attr->mode & FI_RX_CQ_DATA) != 0;
+    // ofi_rxm grants this only without FI_ATOMIC, and shm only where it does not copy across memories.
+    constexpr std::uint64_t behind_writes = FI_ORDER_WAW | FI_ORDER_RAW | FI_ORDER_SAW;
+    capabilities.ordered_writes =
+        (info.tx_attr->msg_order & info.rx_attr->msg_order & behind_writes) == behind_writes &&
+        info.ep_attr->max_order_waw_size >= max_message_bytes;
     capabilities.atomics = has_atomics(domain, info);
     capabilities.native_fence = (info.caps & FI_FENCE) != 0;
     capabilities.needs_local_key = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;

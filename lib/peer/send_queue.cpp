@@ -15,7 +15,7 @@ SendQueue::SendQueue(wire::Device& device, wire::QueuePair& queue_pair, std::uin
       buffer_bytes_(buffer_bytes),
       contexts_(ledger_.capacity()),
       slots_memory_(ledger_.capacity() * buffer_bytes),
-      memory_region_(device.register_memory(slots_memory_, Access::none)) {
+      memory_region_(device.register_memory(slots_memory_, Access::local_write)) {
     if (!retires_singly_) return;
     free_slots_.resize(ledger_.capacity());
     std::iota(free_slots_.rbegin(), free_slots_.rend(), 0u);

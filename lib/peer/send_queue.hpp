@@ -19,6 +19,7 @@ struct SlotContext {
     std::uint32_t purpose = 0;   ///< the owner's own
     std::uint32_t rank = 0;      ///< peer that the request goes to
     std::uint32_t operation = 0; ///< the owner's own
+    std::byte* buffer = nullptr; ///< the owner's own: the slot's buffer, where a response lands in it
 };
 
 class SendQueue {

@@ -39,7 +39,7 @@ wire::Granted grant(const wire::QueuePairOptions& options) {
     granted.send_sges = std::max(options.send_sges, 1u);
     granted.receive_sges = std::max(options.receive_sges, 1u);
     granted.inline_bytes = std::min(options.inline_bytes, max_inline_bytes);
-    granted.max_read_atomic = 1; // requests execute one at a time
+    granted.max_read_atomic = granted.send_depth; // they execute one at a time, whatever waits
     return granted;
 }
 

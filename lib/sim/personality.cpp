@@ -97,6 +97,7 @@ const Personality& adversary() {
         made.max_read_delay_ns = 20'000;
         made.max_write_delay_ns = 20'000;
         made.max_completion_delay_ns = 5'000;
+        made.capabilities.ordered_writes = false;
         made.faults = {0.005, 3'000, 0.02, 0.01, 0.005};
         made.withholds_a_flush = true;
         return made;

@@ -30,6 +30,9 @@ struct Capabilities {
     bool rdma_read = true;
     bool rdma_write = true;
     bool write_with_imm = true;
+    /// WRITEs of one queue pair to one peer take effect in posting order, and what is posted behind a WRITE (another, a
+    /// send, an atomic, a READ) finds it done.
+    bool ordered_writes = true;
     bool atomics = true;
     bool native_fence = true;         ///< SendFlags::fence is honoured
     bool needs_local_key = true;      ///< local buffers must be registered

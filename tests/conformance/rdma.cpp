@@ -81,7 +81,8 @@ TEST_CASE("a READ fetches exactly its bytes from any offset", "[rdma]") {
 
 TEST_CASE("WRITEs of one queue pair to one place take effect in posting order", "[rdma]") {
     CONFORMANCE_PAIR(pair);
-    CONFORMANCE_NEEDS(pair.a->capabilities().rdma_write && pair.a->capabilities().ordered, "no ordered RDMA WRITE");
+    CONFORMANCE_NEEDS(pair.a->capabilities().rdma_write && pair.a->capabilities().ordered_writes,
+                      "no ordered RDMA WRITE");
     Link link(pair);
     constexpr std::size_t size = 700;
     Buffer first(*pair.a, size);

@@ -66,9 +66,20 @@ class NullQueuePair final : public wire::QueuePair {
 
     wire::PostResult post_send(std::span<const wire::WorkRequest> requests) override {
         for (const wire::WorkRequest& request : requests) {
-            const wire::Sge& sge = request.sges.front();
+            const wire::Sge sge = request.sges.empty() ? wire::Sge{} : request.sges.front();
             if (request.opcode == wire::Opcode::rdma_read) {
                 std::memcpy(sge.address, reinterpret_cast<const std::byte*>(request.remote.address), sge.length);
+            } else if (request.opcode == wire::Opcode::rdma_write) {
+                std::memcpy(reinterpret_cast<std::byte*>(request.remote.address), sge.address, sge.length);
+            } else if (request.opcode == wire::Opcode::atomic_fetch_add ||
+                       request.opcode == wire::Opcode::atomic_compare_swap) {
+                auto& word = *reinterpret_cast<std::uint64_t*>(request.remote.address);
+                std::memcpy(sge.address, &word, sizeof word);
+                if (request.opcode == wire::Opcode::atomic_fetch_add) {
+                    word += request.operand;
+                } else if (word == request.compare) {
+                    word = request.operand;
+                }
             } else {
                 peer_->arrive(sge);
             }
@@ -114,7 +125,8 @@ class NullQueuePair final : public wire::QueuePair {
 
 class NullDevice final : public wire::Device {
   public:
-    NullDevice() {
+    explicit NullDevice(bool has_rma = true) {
+        capabilities_.rdma_read = capabilities_.rdma_write = capabilities_.atomics = has_rma;
         capabilities_.max_message_bytes = 1u << 30;
         capabilities_.max_completions = 4096;
     }
