@@ -25,6 +25,7 @@ constexpr std::array entries = {
     Entry{"coll", "time and correctness of collectives over any number of ranks", add_coll},
     Entry{"send", "send a file to another verbena", add_send},
     Entry{"receive", "receive a file from another verbena", add_receive},
+    Entry{"qp", "queue pairs: a lab that shows how they are lost and kept", add_qp},
     Entry{"run", "start a program as several ranks on this machine", add_run},
 };
 

@@ -54,6 +54,8 @@ class Output {
     void row(const Record& record);
     /// A line in text, made from the template.
     void line(const Record& record, std::string_view text_template);
+    /// Text that is none of these; JSON has a document of its own then.
+    void text(std::string_view lines) { write(lines); }
     /// A whole nested document, e.g. of `info`; ends the output.
     void document(const Json& document);
 

@@ -18,8 +18,9 @@ ARROWS = {
     "peer": {"flow", "wire"},
     "msg": {"peer", "flow", "mem", "wire"},
     "coll": {"msg", "mem"},
+    "lab": {"msg", "mem", "flow", "sim", "wire"},
     "boot": {"base"},
-    "api": {"coll", "msg", "mem", "boot", "wire"},
+    "api": {"coll", "lab", "msg", "mem", "boot", "wire"},
     "gpudirect": {"mem"},
 }
 # Public headers with behaviour: only the room that implements them, and what stands on it, may include them.
