@@ -59,6 +59,8 @@ std::uint64_t Session::finish(Operation& operation, std::string_view what) {
         status = operation.wait_for(slice);
     }
     if (status.ok()) return status.bytes;
+    if (const std::string sentence = runtime_.world().failure(); !sentence.empty())
+        throw Error(status.code, fmt::format("{}: {}", what, sentence), advice_for(status.code), status.cause);
     std::string failure = peer_ ? peer_->describe().failure : std::string();
     if (status.code == ErrorCode::peer_lost && !peer_ && status.source != runtime_.rank()) {
         failure = runtime_.endpoint(status.source).describe().failure;

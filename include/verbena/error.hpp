@@ -21,7 +21,8 @@ enum class ErrorCode : std::uint8_t {
     ok,                 ///< done
     invalid_argument,   ///< the call is wrong: correct it (the sentence says limit and actual value)
     truncated,          ///< the message was longer than the receive buffer: the head arrived, the tail is gone
-    timed_out,          ///< the deadline passed; an Operation is still alive and may be waited for again
+    timed_out,          ///< the deadline passed; an Operation that was waited for lives on, unless it ended with this
+                        ///< (a collective that a rank never came to)
     would_block,        ///< no room now; the progress that makes room is under way: ask again
     cancelled,          ///< taken back by its owner
     unavailable,        ///< this machine lacks something that the sentence names

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <verbena/export.hpp>
@@ -91,8 +93,18 @@ struct AlgorithmChoice {
     std::string reason;    ///< one sentence
 };
 
-/// A group of ranks; Runtime::world() is all of them. A view, copy it freely. Every rank calls the same collectives in
-/// the same order, with the same count, type, operation, root and algorithm. One caller at a time.
+namespace detail {
+struct GroupCore;
+}
+
+/// A group of ranks; Runtime::world() is all of them, split() and shrink() make others. Copies are the same group, which
+/// must not outlive its Runtime; it goes with its last copy, and each rank drops its own when it likes. Every rank calls
+/// the same collectives in the same order, with the same count, type, operation, root and algorithm; several may run at
+/// once. One caller at a time.
+///
+/// Calls that differ, a rank that makes no call within the setting `collective-timeout`, and a rank that is gone end the
+/// group: on every rank, all its calls, running and later, end with one Status, whose `source` is the odd rank's number
+/// in the job, and failure() says what differs. shrink() gives a new group.
 ///
 /// `count` is in elements. Where each rank has a block, it is that of one block, and a buffer of all holds size()
 /// blocks in the order of ranks. A buffer that a rank does not use may be null. Input and output are of one memory kind
@@ -150,10 +162,24 @@ class VERBENA_API Group {
     }
     [[nodiscard]] static std::vector<std::string> all_reduce_algorithms() { return algorithms(Collective::all_reduce); }
 
-    explicit Group(detail::RuntimeCore* core) noexcept : core_(core) {}
+    /// The ranks that give one `colour` become a group, in the order of `key`, then of their rank here. Collective over
+    /// this group, and waits for it. Nothing for a negative colour.
+    /// @throws Error where the group is over, as failure() says; exhausted after some 32,000 groups of one job.
+    [[nodiscard]] std::optional<Group> split(std::int64_t colour, std::int64_t key = 0);
+    /// A new group of the ranks that are still there, in the same order, whatever has become of this one. They must all
+    /// call it, and wait for each other at most the setting `operation-timeout`.
+    /// @throws Error timed_out that names a rank that does not come; refused where the others have lost this rank.
+    [[nodiscard]] Group shrink();
+    /// This group's ranks as the job numbers them.
+    [[nodiscard]] std::vector<std::uint32_t> job_ranks() const;
+    /// Why the group is over: "call #17 differs: rank 3 calls all_gather of ..."; empty while it is not. Ranks in it are
+    /// those of this group.
+    [[nodiscard]] std::string failure() const;
+
+    explicit Group(std::shared_ptr<detail::GroupCore> core) noexcept : core_(std::move(core)) {}
 
   private:
-    detail::RuntimeCore* core_;
+    std::shared_ptr<detail::GroupCore> core_; ///< shared with copies, and with the Runtime, which closes it
 };
 
 } // namespace verbena

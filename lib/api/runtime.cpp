@@ -18,7 +18,7 @@ std::uint32_t Runtime::rank() const noexcept { return core_->job.rank; }
 std::uint32_t Runtime::size() const noexcept { return core_->job.size; }
 const Selection& Runtime::selection() const noexcept { return core_->selection; }
 const Settings& Runtime::settings() const noexcept { return core_->settings; }
-Group Runtime::world() noexcept { return Group(core_.get()); }
+Group Runtime::world() noexcept { return Group(core_->world); }
 std::size_t Runtime::progress() { return core_->progress(); }
 void Runtime::close() noexcept {
     if (core_) core_->close(); // none in one that was moved from

@@ -10,9 +10,9 @@ namespace verbena::detail {
 namespace {
 
 /// A rank looks at the clock once in so many steps, busy or idle (others' traffic must hide neither a deadline nor a
-/// lost rank), and at the store, which is one system call, no more often than this.
+/// lost rank), and at the store, which is one system call, and the groups no more often than this.
 constexpr std::uint64_t steps_between_clock_readings = 64;
-constexpr auto between_looks_at_the_store = std::chrono::milliseconds(1);
+constexpr auto between_looks = std::chrono::milliseconds(1);
 
 /// After so many yields that brought nothing a waiting rank sleeps, so that more ranks than cores, or one that waits
 /// for long, do not burn the machine. Short against any time-out, long against a message.
@@ -40,6 +40,8 @@ RuntimeCore::RuntimeCore(const Settings& wanted)
     : settings(wanted),
       job(boot::job_from(settings)),
       operation_timeout(settings.duration("operation-timeout")),
+      collective_timeout(settings.is_set("collective-timeout") ? settings.duration("collective-timeout")
+                                                               : operation_timeout / 4 * 3),
       spaces(std::make_shared<mem::Spaces>(settings.text("gpu"))),
       spin_polls_(default_spin_polls) {
     wire_up(*this);
@@ -56,14 +58,27 @@ msg::Engine& RuntimeCore::open_engine() const {
 std::size_t RuntimeCore::progress() {
     if (!engine) return 0; // closed
     const std::size_t handled = engine->progress();
-    if (++steps_ % steps_between_clock_readings == 0) look_for_lost_ranks();
+    if (++steps_ % steps_between_clock_readings == 0) look_around();
     return handled;
 }
 
-void RuntimeCore::look_for_lost_ranks() {
+void RuntimeCore::look_around() {
     const Clock::time_point now = Clock::now();
-    if (!store || now - last_look_ < between_looks_at_the_store) return;
+    if (now - last_look_ < between_looks) return;
     last_look_ = now;
+    if (store) look_for_lost_ranks();
+    tend_groups(now);
+}
+
+void RuntimeCore::tend_groups(Clock::time_point now) {
+    for (const auto& group : groups) group->collectives->tick(now.time_since_epoch());
+    // One that is over stays: somebody must take what others may still send to it.
+    std::erase_if(groups, [](const std::shared_ptr<GroupCore>& group) {
+        return group.use_count() == 1 && group->collectives->is_idle() && !group->collectives->is_over();
+    });
+}
+
+void RuntimeCore::look_for_lost_ranks() {
     for (const boot::Lost& lost : store->poll_lost()) {
         while (engine->progress() > 0) {
         } // what has arrived is not lost with its sender
@@ -71,6 +86,7 @@ void RuntimeCore::look_for_lost_ranks() {
         status.code = ErrorCode::peer_lost;
         status.scope = Scope::channel;
         status.source = lost.rank.value_or(job.rank);
+        for (const auto& group : groups) group->collectives->lose(status.source, status, lost.reason);
         engine->fail_tasks(status);
         for (std::uint32_t rank = 0; rank < job.size; ++rank) {
             if (rank == job.rank || (lost.rank && *lost.rank != rank)) continue;
@@ -122,7 +138,8 @@ void RuntimeCore::close() noexcept {
         // A rank that cannot say goodbye leaves all the same: what was on its way is reported by the others.
     }
     if (store) store->call_while_waiting({});
-    world.reset();
+    for (const auto& group : groups) group->collectives.reset(); // a Group may live on
+    groups.clear();
     engine.reset();
     device.reset();
     if (store) store->leave();

@@ -13,10 +13,10 @@
 #include <verbena/operation.hpp>
 #include <verbena/settings.hpp>
 
+#include "api/group_core.hpp"
 #include "boot/job.hpp"
 #include "boot/store_client.hpp"
 #include "boot/store_server.hpp"
-#include "coll/collectives.hpp"
 #include "mem/space.hpp"
 #include "msg/engine.hpp"
 #include "wire/device.hpp"
@@ -54,16 +54,21 @@ struct RuntimeCore {
     std::uint64_t identity = 0; ///< random, the same on every rank: one job's remote regions mean nothing to another
     Selection selection;
     std::chrono::nanoseconds operation_timeout; ///< the setting, read once: it is asked for at every wait
+    std::chrono::nanoseconds collective_timeout;
     std::shared_ptr<mem::Spaces> spaces;
     // Shared with MemoryRegions, so that one destroyed after its Runtime still finds its device.
     std::shared_ptr<wire::Device> device;
     std::unique_ptr<boot::StoreServer> server; ///< only in the process that hosts the store
     std::unique_ptr<boot::StoreClient> store;  ///< none in a job of one
     std::unique_ptr<msg::Engine> engine;
-    std::unique_ptr<coll::Collectives> world;
+    std::vector<std::shared_ptr<GroupCore>> groups; ///< one that nobody else holds goes when it is idle
+    std::shared_ptr<GroupCore> world;
+    msg::Context free_context = 3; ///< and all above: 0 is the user's, 1 the world's, 2 serves closing
 
   private:
+    void look_around();
     void look_for_lost_ranks();
+    void tend_groups(Clock::time_point now);
 
     std::uint64_t steps_ = 0;
     std::uint64_t spin_polls_;

@@ -228,7 +228,7 @@ void wire_up(RuntimeCore& core) {
             while (engine->progress() > 0) {
             }
         });
-    core.world = std::make_unique<coll::Collectives>(*core.engine, world_context);
+    core.world = add_group(core, coll::Members::whole_job(core.job.rank, core.job.size), world_context);
 }
 
 } // namespace verbena::detail

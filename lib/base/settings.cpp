@@ -44,6 +44,8 @@ constexpr std::array rows = {
     Row{"connect-timeout", Form::duration, "30s", "duration", 0, no_limit,
         "limit for finding and connecting every rank"},
     Row{"operation-timeout", Form::duration, "60s", "duration", 0, no_limit, "limit of Operation::wait()"},
+    Row{"collective-timeout", Form::duration, "", "duration", 1'000'000, no_limit,
+        "a collective whose ranks are not all there by then is over; empty: 3/4 of operation-timeout"},
     Row{"close-timeout", Form::duration, "2s", "duration", 0, no_limit,
         "limit for work on its way when a runtime closes"},
     Row{"peer-timeout", Form::duration, "10s", "duration", 1'000'000'000, no_limit,

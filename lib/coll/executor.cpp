@@ -6,25 +6,35 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "coll/reduce.hpp"
 
 namespace verbena::coll {
 
 PlanTask::PlanTask(msg::Engine& engine, const Call& call, std::shared_ptr<const Schedule> schedule,
-                   std::shared_ptr<WorkspacePool> pool)
+                   std::shared_ptr<Team> team)
     : call_(call),
       element_size_(verbena::size_of(call.type)),
-      ranks_(engine.size()),
       schedule_(std::move(schedule)),
-      pool_(std::move(pool)),
-      workspace_(pool_->acquire(engine, call.place, schedule_->plan().scratch * element_size_)) {
+      team_(std::move(team)),
+      running_{call.sequence, 0},
+      workspace_(team_->workspaces.acquire(engine, call.place, schedule_->plan().scratch * element_size_)) {
     workspace_->frontier.restart(*schedule_);
     workspace_->flights.reserve(schedule_->size());
+    team_->running.push_back(&running_);
 }
 
-PlanTask::~PlanTask() = default;
+PlanTask::~PlanTask() { team_->end(&running_); }
+
+void PlanTask::fail(const Status& status) {
+    const std::optional<std::uint32_t> lost = team_->members.rank_of(status.source);
+    if (lost) team_->fail(status, fmt::format("rank {} is gone", *lost));
+}
 
 std::optional<Status> PlanTask::advance(msg::Engine& engine) {
+    if (!failure_ && team_->failure) [[unlikely]]
+        failure_ = team_->failure;
     try {
         while (!failure_) {
             start_what_can(engine);
@@ -35,11 +45,16 @@ std::optional<Status> PlanTask::advance(msg::Engine& engine) {
     } catch (const Error& error) { // of a memory space
         failure_ = Status{error.code(), Scope::operation, engine.rank(), 0, 0, error.cause()};
     }
-    if (failure_ && !receives_have_ended(engine)) return std::nullopt;
+    if (failure_) [[unlikely]] {
+        team_->fail(*failure_, fmt::format("call #{} failed on rank {}: {}", call_.sequence, team_->members.own(),
+                                           verbena::describe(*failure_)));
+        if (!receives_have_ended(engine)) return std::nullopt;
+    }
+    team_->end(&running_);
     if (workspace_->flights.empty()) {
-        pool_->give_back(std::move(workspace_));
+        team_->workspaces.give_back(std::move(workspace_));
     } else {
-        pool_->abandon(std::move(workspace_));
+        team_->workspaces.abandon(std::move(workspace_));
     }
     if (failure_) return failure_;
     return Status{ErrorCode::ok, Scope::operation, engine.rank(), 0, call_.output_count * element_size_, {}};
@@ -84,10 +99,11 @@ void PlanTask::start_what_can(msg::Engine& engine) {
 bool PlanTask::start_message(msg::Engine& engine, std::uint32_t index) {
     const Step& step = schedule_->step(index);
     const Range& range = message_range(step);
-    const Tag tag = Tag{call_.sequence} << 32 | schedule_->message_number(index);
+    const Tag tag = call_tag(call_.sequence, call_.fingerprint, schedule_->message_number(index));
+    const std::uint32_t peer = team_->members.job_rank(step.peer);
     const msg::OperationId id = step.kind == StepKind::send
-                                    ? engine.send(step.peer, call_.context, tag, {address(range), size_of(range)})
-                                    : engine.receive(step.peer, call_.context, tag, {address(range), size_of(range)});
+                                    ? engine.send(peer, team_->context, tag, {address(range), size_of(range)})
+                                    : engine.receive(peer, team_->context, tag, {address(range), size_of(range)});
     if (engine.is_complete(id) && engine.status(id).code == ErrorCode::exhausted) {
         engine.release(id);
         return false;
@@ -107,19 +123,26 @@ bool PlanTask::collect(msg::Engine& engine) {
             continue;
         }
         any = true;
-        Status status = engine.status(flight.operation);
+        const Status status = engine.status(flight.operation);
         engine.release(flight.operation);
         flights[i] = flights.back();
         flights.pop_back();
         const Step& step = schedule_->step(flight.step);
-        if (status.ok() && is_receive(step.kind) && status.bytes != size_of(message_range(step))) {
-            status.code = ErrorCode::invalid_argument; // the peer's call has another count or type
+        const bool is_cut = status.code == ErrorCode::truncated;
+        if (is_cut || (status.ok() && is_receive(step.kind) && status.bytes != size_of(message_range(step))))
+            [[unlikely]] { // the step does not finish: the referee finds out whose call is wrong
+            if (is_receive(step.kind) && !team_->wrong_length) {
+                team_->wrong_length = {call_.sequence, team_->members.job_rank(step.peer), size_of(message_range(step)),
+                                       status.bytes};
+            }
+            continue;
         }
         if (!status.ok()) {
             failure_ = status;
             return true;
         }
         if (step.kind == StepKind::receive_reduce) compute(step);
+        ++running_.steps_finished;
         workspace_->frontier.finished(*schedule_, flight.step);
     }
     return any;
@@ -143,7 +166,8 @@ void PlanTask::compute(const Step& step) {
 void PlanTask::finish_average() {
     if (call_.op != ReduceOp::avg) return;
     mem::Space& space = *call_.place.space;
-    if (space.is_host_accessible()) return finish(call_.type, call_.op, call_.output, call_.output_count, ranks_);
+    if (space.is_host_accessible())
+        return finish(call_.type, call_.op, call_.output, call_.output_count, team_->members.size());
     // A space divides nothing itself: through the host, a piece at a time.
     constexpr std::size_t piece_bytes = 1 << 20;
     std::vector<std::byte> piece(std::min(piece_bytes, call_.output_count * element_size_));
@@ -152,7 +176,7 @@ void PlanTask::finish_average() {
         const std::size_t now = std::min(piece_count, call_.output_count - done);
         std::byte* values = call_.output + done * element_size_;
         space.copy(piece.data(), values, now * element_size_);
-        finish(call_.type, call_.op, piece.data(), now, ranks_);
+        finish(call_.type, call_.op, piece.data(), now, team_->members.size());
         space.copy(values, piece.data(), now * element_size_);
     }
 }

@@ -10,6 +10,7 @@
 #include <verbena/group.hpp>
 
 #include "coll/schedule.hpp"
+#include "coll/team.hpp"
 #include "coll/workspace.hpp"
 #include "msg/engine.hpp"
 
@@ -23,26 +24,27 @@ struct Call {
     DataType type = DataType::u8;
     ReduceOp op = ReduceOp::sum;
     Place place{};
-    msg::Context context = 0;
-    std::uint32_t sequence = 0; ///< of the group, equal on every rank: keeps one call's messages from another's
+    std::uint32_t sequence = 0;    ///< of the group, equal on every rank: keeps one call's messages from another's
+    std::uint32_t fingerprint = 0; ///< keeps a call's messages from those of one that differs (call_record.hpp)
 };
 
+/// Peers are ranks of the group. Ends with the group's failure as soon as there is one; its own failure ends the group.
+///
 /// Every step starts as soon as the plan lets it, so independent steps overlap. After the first failure it takes back
 /// what nobody has begun, waits for receives that are being filled, and ends: nothing writes to the caller's memory any
 /// more. Sends that a peer has been told of only read; they go with their scratch memory to the pool. Progress-thread
 /// only.
 class PlanTask final : public msg::Task {
   public:
-    /// `schedule` is shared with the group's plan cache, which may drop it while this runs; `pool` because an engine
+    /// `schedule` is shared with the group's plan cache, which may drop it while this runs; `team` because an engine
     /// may end its tasks after the group is gone. @throws Error where scratch cannot be had
     PlanTask(msg::Engine& engine, const Call& call, std::shared_ptr<const Schedule> schedule,
-             std::shared_ptr<WorkspacePool> pool);
+             std::shared_ptr<Team> team);
     ~PlanTask() override;
 
     std::optional<Status> advance(msg::Engine& engine) override;
-    void fail(const Status& status) override {
-        if (!failure_) failure_ = status;
-    }
+    /// Only where `status.source` is a rank of the group.
+    void fail(const Status& status) override;
 
   private:
     void start_what_can(msg::Engine& engine);
@@ -56,9 +58,9 @@ class PlanTask final : public msg::Task {
 
     Call call_;
     std::size_t element_size_;
-    std::uint32_t ranks_;
     std::shared_ptr<const Schedule> schedule_;
-    std::shared_ptr<WorkspacePool> pool_;
+    std::shared_ptr<Team> team_;
+    Running running_;                      ///< in the team's list until this has ended
     std::unique_ptr<Workspace> workspace_; ///< none once ended
     std::optional<Status> failure_;
 };

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace verbena::coll {
@@ -37,6 +38,7 @@ class RankSet {
         while (rank < ranks && contains(rank)) ++rank;
         return rank;
     }
+    [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return words_; }
     friend bool operator==(const RankSet&, const RankSet&) = default;
 
   private:

@@ -3,6 +3,12 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include <verbena/error.hpp>
+
+#include "coll/call_record.hpp"
+
 namespace verbena::coll {
 
 Schedule::Schedule(RankPlan plan)
@@ -28,6 +34,12 @@ void Schedule::number_messages() {
         if (!is_message(step(index).kind)) continue;
         Lane& lane = lanes[{step(index).peer, is_receive(step(index).kind)}];
         message_number_[index] = lane.messages++;
+        if (lane.messages > max_messages_per_pair) {
+            throw Error(
+                ErrorCode::exhausted,
+                fmt::format("a plan sends more than {} messages from one rank to another", max_messages_per_pair),
+                "use longer segments");
+        }
         if (lane.last != no_step) {
             follower_[lane.last] = index;
             ++waits_[index];

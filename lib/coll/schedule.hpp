@@ -14,7 +14,8 @@ namespace verbena::coll {
 /// what is proved is what is run.
 class Schedule {
   public:
-    /// Every index in `after` must be below its step's own, as the interpreter checks.
+    /// Every index in `after` must be below its step's own, as the interpreter checks. @throws Error (exhausted) for
+    /// more than max_messages_per_pair messages in one direction.
     explicit Schedule(RankPlan plan);
 
     [[nodiscard]] const RankPlan& plan() const noexcept { return plan_; }

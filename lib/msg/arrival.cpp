@@ -117,11 +117,13 @@ bool Engine::Impl::arrive_eager(std::uint32_t rank, const Header& header, peer::
     }
     if (unexpected.may_copy(payload.size())) {
         unexpected.copy(unexpected.push(peer.unexpected, header, UnexpectedMessage::Place::copied), payload);
+        tell_listener(rank, header);
         return true;
     }
     UnexpectedMessage& message = unexpected.push(peer.unexpected, header, UnexpectedMessage::Place::held);
     message.held = payload;
     message.buffer = buffer;
+    tell_listener(rank, header);
     return false;
 }
 
@@ -149,7 +151,13 @@ void Engine::Impl::arrive_rendezvous(std::uint32_t rank, const Header& header, c
         begin_fetch(index, header, body);
     } else {
         unexpected.push(peer.unexpected, header, UnexpectedMessage::Place::to_fetch).body = body;
+        tell_listener(rank, header);
     }
+}
+
+void Engine::Impl::tell_listener(std::uint32_t rank, const Header& header) const noexcept {
+    if (header.context >= listeners.size() || listeners[header.context] == nullptr) return;
+    listeners[header.context]->early(rank, header.context, header.tag);
 }
 
 void Engine::Impl::arrive_finished(std::uint32_t rank, const Header& header) {

@@ -113,6 +113,15 @@ void Engine::release(OperationId id) noexcept {
     impl_->operations.release_if_done(id.index);
 }
 
+void Engine::listen(Context context, Listener* listener) {
+    if (impl_->listeners.size() <= context) impl_->listeners.resize(context + std::size_t{1});
+    impl_->listeners[context] = listener;
+}
+
+std::optional<Tag> Engine::early_tag(std::uint32_t rank, Context context) const noexcept {
+    return impl_->unexpected.first_tag(impl_->peers[rank].unexpected, context);
+}
+
 std::size_t Engine::progress() { return impl_->progress(); }
 
 void Engine::fail_peer(std::uint32_t rank, const Status& status, const std::string& sentence) {

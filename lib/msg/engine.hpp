@@ -80,6 +80,14 @@ class Task {
     virtual void fail(const Status& status) = 0;
 };
 
+/// Told of every message of a context that arrived before its receive, once it has been put by. It may only note that:
+/// nothing may be started from here. Called for messages of other ranks alone.
+class Listener {
+  public:
+    virtual ~Listener() = default;
+    virtual void early(std::uint32_t rank, Context context, Tag tag) noexcept = 0;
+};
+
 class Engine {
   public:
     /// Opens queues on `device`, which outlives the engine, as do `spaces`. @throws Error
@@ -117,6 +125,11 @@ class Engine {
     void cancel(OperationId id);
     /// The caller is done with the operation; it goes on if it is not complete.
     void release(OperationId id) noexcept;
+
+    /// `listener`, which outlives its last call here, hears of early messages of `context`; none: nobody does.
+    void listen(Context context, Listener* listener);
+    /// The tag of the first early message of `context` from `rank` that waits for its receive; nothing where none does.
+    [[nodiscard]] std::optional<Tag> early_tag(std::uint32_t rank, Context context) const noexcept;
 
     /// One step. Returns events handled; 0 means idle.
     std::size_t progress();

@@ -181,6 +181,7 @@ struct Engine::Impl final : peer::Sink {
     /// True when the receive buffer may go back at once.
     bool arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer, std::span<std::byte> payload);
     void arrive_rendezvous(std::uint32_t rank, const Header& header, const RendezvousBody& body);
+    void tell_listener(std::uint32_t rank, const Header& header) const noexcept;
     void arrive_finished(std::uint32_t rank, const Header& header);
     /// Posts a receive buffer again and grants its credit, where it has one; now, or as soon as the device takes it.
     void give_back(const SpentBuffer& spent);
@@ -233,6 +234,7 @@ struct Engine::Impl final : peer::Sink {
     std::vector<PeerState> peers;
     std::vector<std::uint32_t> active; ///< peers with work that waits for room
     std::vector<std::uint32_t> tasks;
+    std::vector<Listener*> listeners;  ///< by context; short, or with gaps
     std::vector<SpentBuffer> unposted; ///< receive buffers that the device had no room for
     std::uint64_t idle_steps = 0;
     std::uint64_t violations = 0;   ///< messages that no verbena of this version sends, on a shared queue pair

@@ -41,6 +41,13 @@ std::uint32_t UnexpectedStore::take(UnexpectedQueue& queue, Context context, Tag
     return no_operation;
 }
 
+std::optional<Tag> UnexpectedStore::first_tag(const UnexpectedQueue& queue, Context context) const noexcept {
+    for (std::uint32_t node = queue.head; node != no_operation; node = nodes_[node].next) {
+        if (nodes_[node].header.context == context) return nodes_[node].header.tag;
+    }
+    return std::nullopt;
+}
+
 void UnexpectedStore::release(std::uint32_t node) noexcept {
     if (nodes_[node].place == UnexpectedMessage::Place::copied) copied_ -= nodes_[node].header.length;
     free_.push_back(node);

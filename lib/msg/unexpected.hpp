@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -60,6 +61,8 @@ class UnexpectedStore {
     /// The first that matches, still in the queue's order; no_operation where none does. The node stays valid until
     /// release().
     [[nodiscard]] std::uint32_t take(UnexpectedQueue& queue, Context context, Tag tag) noexcept;
+    /// The tag of the first of this context; nothing where there is none.
+    [[nodiscard]] std::optional<Tag> first_tag(const UnexpectedQueue& queue, Context context) const noexcept;
     [[nodiscard]] UnexpectedMessage& operator[](std::uint32_t node) noexcept { return nodes_[node]; }
     void release(std::uint32_t node) noexcept;
 

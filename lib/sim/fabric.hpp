@@ -62,6 +62,9 @@ class Fabric {
     void kill(wire::Device& device);
     /// Takes the device's link down or up; the device itself gets an AsyncEvent.
     void set_link(wire::Device& device, bool up);
+    /// The READ of this number, counted over the fabric from 1 on, will bring one bit turned over, which the seed
+    /// chooses: what no checksum of a transport finds.
+    void damage_read(std::uint64_t number) noexcept { undamaged_reads_ = number; }
     /// From now on.
     void set_faults(const Faults& faults) noexcept { faults_ = faults; }
 
@@ -77,6 +80,8 @@ class Fabric {
     [[nodiscard]] Random& random() noexcept { return random_; }
     [[nodiscard]] const LinkModel& link() const noexcept { return link_; }
     [[nodiscard]] const Faults& faults() const noexcept { return faults_; }
+    /// Whether the READ that is being served is the one to damage. Counts it.
+    [[nodiscard]] bool damages_read() noexcept { return undamaged_reads_ != 0 && --undamaged_reads_ == 0; }
     [[nodiscard]] Device* find(std::uint32_t device) const noexcept; ///< null when there is none (any more)
     /// The queue pair, when a message from `from` gets there now; else null.
     [[nodiscard]] QueuePair* reach(const Device& from, std::uint32_t device, std::uint32_t queue_pair) const noexcept;
@@ -89,6 +94,7 @@ class Fabric {
     LinkModel link_;
     Faults faults_;
     Statistics statistics_;
+    std::uint64_t undamaged_reads_ = 0; ///< until the one that is to be damaged; 0: none is
     EventQueue events_;
     Time now_ = 0;
     std::uint64_t trace_hash_ = 0xcbf29ce484222325u;

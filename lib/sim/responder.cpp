@@ -144,6 +144,10 @@ CompletionStatus QueuePair::perform(Request& request) {
         const std::byte* const from = memory.translate(work.remote, request.length, Access::remote_read);
         if (from == nullptr) return refuse(CompletionStatus::remote_access_error);
         std::memcpy(request.payload.data(), from, request.length);
+        if (Fabric& fabric = device_.fabric(); fabric.damages_read()) {
+            const Time bit = fabric.random().up_to(static_cast<Time>(8 * request.length - 1));
+            request.payload[static_cast<std::size_t>(bit / 8)] ^= std::byte{1} << (bit % 8);
+        }
         return CompletionStatus::success;
     }
     case Opcode::atomic_fetch_add:

@@ -42,7 +42,10 @@ struct SimJob {
             if (engine) engine->progress(); // a test may end one
         }
         fabric.step();
+        if (after_step) after_step();
     }
+
+    std::function<void()> after_step{}; ///< called at the end of every step
 
     /// False when `done` is still false after so many steps: something is stuck.
     bool run_until(const std::function<bool()>& done, std::uint64_t most_steps = 2'000'000) {

@@ -2,6 +2,7 @@
 /// A simulated job with a group over all of its ranks.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -18,12 +19,27 @@ struct GroupJob {
     std::vector<std::unique_ptr<coll::Collectives>> groups;
 
     GroupJob(std::uint32_t ranks, std::uint64_t seed, const sim::Personality& personality = sim::mlx5_like(),
-             const msg::EngineOptions& options = {}, const sim::FabricOptions& fabric = {})
+             const msg::EngineOptions& options = {}, const sim::FabricOptions& fabric = {},
+             std::chrono::nanoseconds limit = std::chrono::seconds(60))
         : job(ranks, seed, personality, options, fabric) {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            groups.push_back(std::make_unique<coll::Collectives>(job[rank], msg::Context{1}));
+            groups.push_back(std::make_unique<coll::Collectives>(job[rank], msg::Context{1},
+                                                                 coll::Members::whole_job(rank, ranks), limit));
         }
+        job.after_step = [this] {
+            ++steps;
+            for (const auto& group : groups) group->tick(now());
+        };
     }
+    GroupJob(const GroupJob&) = delete;
+    GroupJob& operator=(const GroupJob&) = delete;
+
+    /// The fabric's time stands still while nothing is on its way; a job's does not.
+    [[nodiscard]] std::chrono::nanoseconds now() const {
+        return std::chrono::nanoseconds(job.fabric.now()) + std::chrono::microseconds(steps);
+    }
+
+    std::uint64_t steps = 0;
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(groups.size()); }
 
     msg::OperationId all_reduce(std::uint32_t rank, const void* input, void* output, std::size_t count, DataType type,

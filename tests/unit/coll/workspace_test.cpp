@@ -51,8 +51,8 @@ class FarSpace final : public mem::Space {
 struct FarJob {
     FarSpace far;
     SimJob job{2, 31, sim::mlx5_like()};
-    std::vector<std::shared_ptr<WorkspacePool>> pools = {std::make_shared<WorkspacePool>(),
-                                                         std::make_shared<WorkspacePool>()};
+    std::vector<std::shared_ptr<Team>> teams = {std::make_shared<Team>(Members::whole_job(0, 2), 1),
+                                                std::make_shared<Team>(Members::whole_job(1, 2), 1)};
     std::uint32_t sequence = 0;
 
     std::vector<msg::OperationId> all_reduce(std::vector<std::vector<std::int32_t>>& values, ReduceOp op) {
@@ -60,9 +60,9 @@ struct FarJob {
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             const auto memory = reinterpret_cast<std::byte*>(values[rank].data());
             mem::Space& space = rank == 0 ? far : job.spaces.space(MemoryKind::host);
-            const Call call{memory, memory, values[rank].size(), DataType::i32, op, {&space, 0}, 1, sequence};
+            const Call call{memory, memory, values[rank].size(), DataType::i32, op, {&space, 0}, sequence, 7};
             auto schedule = std::make_shared<const Schedule>(ring_all_reduce({rank, 2, values[rank].size(), 100}));
-            ids.push_back(job[rank].start(std::make_unique<PlanTask>(job[rank], call, schedule, pools[rank])));
+            ids.push_back(job[rank].start(std::make_unique<PlanTask>(job[rank], call, schedule, teams[rank])));
         }
         ++sequence;
         return ids;
@@ -119,8 +119,8 @@ TEST_CASE("a failed collective takes its receives back, and its scratch is used 
     const std::vector<std::int32_t> left = values[0];
     for (int step = 0; step < 10'000; ++step) run.job.step();
     CHECK(values[0] == left); // nothing arrives there any more
-    CHECK(run.pools[0]->abandoned() == 0);
-    const std::unique_ptr<Workspace> again = run.pools[0]->acquire(run.job[0], {&run.far, 0}, 1);
+    CHECK(run.teams[0]->workspaces.abandoned() == 0);
+    const std::unique_ptr<Workspace> again = run.teams[0]->workspaces.acquire(run.job[0], {&run.far, 0}, 1);
     CHECK(again->flights.empty());
     CHECK(run.far.allocations == 1);
 }
