@@ -40,7 +40,7 @@ CollectiveOptions options_of(const Coll& coll) {
     const auto op = reduce_op_of(coll.op);
     if (!type) {
         throw Error(ErrorCode::invalid_argument, fmt::format("no element type is called \"{}\"", coll.type),
-                    "the types are i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16");
+                    "the types are i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16, f8e4m3, f8e5m2");
     }
     if (!op) {
         throw Error(ErrorCode::invalid_argument, fmt::format("no reduction is called \"{}\"", coll.op),
@@ -232,7 +232,7 @@ Run add_coll(CLI::App& command) {
     command.add_option("-s,--size", coll->sizes, "bytes of a rank's longer buffer, one or a sweep [8:64MiB]")
         ->type_name("BYTES[:BYTES]");
     command.add_option("--factor", coll->factor, "from one size to the next [2]")->type_name("N");
-    command.add_option("--type", coll->type, "i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16 [f32]")
+    command.add_option("--type", coll->type, "i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16, f8e4m3, f8e5m2 [f32]")
         ->type_name("TYPE");
     command.add_option("--op", coll->op, "sum, prod, min, max, avg [sum]")->type_name("OP");
     command.add_option("--root", coll->root, "the root of those that have one [0]")->type_name("RANK");

@@ -36,9 +36,13 @@ auto with_type(DataType type, const Work& work) {
     case DataType::f16:
         return work(Float16{});
     case DataType::bf16:
+        return work(Bfloat16{});
+    case DataType::f8e4m3:
+        return work(Float8E4m3{});
+    case DataType::f8e5m2:
         break;
     }
-    return work(Bfloat16{});
+    return work(Float8E5m2{});
 }
 
 std::uint64_t entropy(const Reduction& reduction, std::uint32_t rank, std::size_t index) {
@@ -46,11 +50,13 @@ std::uint64_t entropy(const Reduction& reduction, std::uint32_t rank, std::size_
 }
 
 template <class T>
-constexpr bool is_16_bit_float = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>;
+constexpr bool is_8_bit_float = std::is_same_v<T, Float8E4m3> || std::is_same_v<T, Float8E5m2>;
+template <class T>
+constexpr bool is_short_float = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16> || is_8_bit_float<T>;
 
 /// What the values of an element type are computed in.
 template <class T>
-using Value = std::conditional_t<is_16_bit_float<T>, float, T>;
+using Value = std::conditional_t<is_short_float<T>, float, T>;
 
 template <class T>
 T stored(Value<T> value) {
@@ -58,24 +64,35 @@ T stored(Value<T> value) {
         return to_float16(value);
     else if constexpr (std::is_same_v<T, Bfloat16>)
         return to_bfloat16(value);
+    else if constexpr (std::is_same_v<T, Float8E4m3>)
+        return to_float8_e4m3(value);
+    else if constexpr (std::is_same_v<T, Float8E5m2>)
+        return to_float8_e5m2(value);
     else
         return value;
 }
+
+/// Whole numbers up to here are exact.
+template <class T>
+constexpr std::int64_t exact_up_to = std::is_same_v<T, Float8E4m3> ? 16 : 8;
 
 /// The whole numbers up to here, and their sums over all ranks, are exact in the type.
 template <class T>
 std::int64_t largest_summand(std::uint32_t ranks) {
     if constexpr (std::is_same_v<T, Float16>) return std::max<std::int64_t>(1, 2048 / ranks);
     if constexpr (std::is_same_v<T, Bfloat16>) return std::max<std::int64_t>(1, 256 / ranks);
+    if constexpr (is_8_bit_float<T>) return std::max<std::int64_t>(1, exact_up_to<T> / ranks);
     return 1023; // f32: for up to 2^14 ranks
 }
 
 /// Floating point: every partial result is exact in any order. Sums are of whole numbers; products of powers of two
-/// whose exponents rise and fall, and beyond rank 32 of ones, so that those of any ranks together fit f16.
+/// whose exponents rise and fall, and beyond rank 32 of ones, so that those of any ranks together fit f16. An 8-bit
+/// float has few exact whole numbers: a rank beyond them adds zero.
 template <class T>
 Value<T> floating_value(const Reduction& reduction, std::uint32_t rank, std::uint64_t random) {
     using V = Value<T>;
     if (reduction.op != ReduceOp::prod) {
+        if (is_8_bit_float<T> && rank >= exact_up_to<T>) return V(0);
         const std::int64_t limit = largest_summand<T>(reduction.ranks);
         return static_cast<V>(static_cast<std::int64_t>(random % static_cast<std::uint64_t>(2 * limit + 1)) - limit);
     }
@@ -137,13 +154,13 @@ Value<T> expected_value(const Reduction& reduction, std::size_t index) {
 /// The value that an element stands for, for comparing and printing.
 template <class T>
 Value<T> loaded(T element) {
-    if constexpr (is_16_bit_float<T>)
+    if constexpr (is_short_float<T>)
         return to_float(element);
     else
         return element;
 }
 
-/// 16-bit averages are exact but for the last rounding, which is the same everywhere.
+/// Averages of short floats are exact but for the last rounding, which is the same everywhere.
 template <class T>
 bool is_right(ReduceOp op, Value<T> expected, Value<T> got) {
     if constexpr (std::is_floating_point_v<T>) {

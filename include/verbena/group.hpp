@@ -13,13 +13,15 @@
 
 #include <verbena/export.hpp>
 #include <verbena/float16.hpp>
+#include <verbena/float8.hpp>
 #include <verbena/operation.hpp>
 
 namespace verbena {
 
-/// Element types. f16 is IEEE 754 binary16, bf16 the upper half of an f32; both are reduced in f32 and rounded to the
-/// nearest after each step of an algorithm. Reductions of them take host memory; GPU memory is refused.
-enum class DataType : std::uint8_t { i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16 };
+/// Element types. f16 is IEEE 754 binary16, bf16 the upper half of an f32, f8e4m3 and f8e5m2 the 8-bit formats of the
+/// OCP specification. These four are reduced in f32 and rounded to the nearest after each step of an algorithm; a sum
+/// beyond the range is infinity, in f8e4m3, which has none, NaN.
+enum class DataType : std::uint8_t { i8, u8, i32, u32, i64, u64, f32, f64, f16, bf16, f8e4m3, f8e5m2 };
 /// Integer sums and products wrap modulo 2^n. `avg` is the sum divided by the number of ranks (integers: truncated).
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, avg };
 
@@ -85,6 +87,14 @@ struct DataTypeOf<Float16> {
 template <>
 struct DataTypeOf<Bfloat16> {
     static constexpr DataType value = DataType::bf16;
+};
+template <>
+struct DataTypeOf<Float8E4m3> {
+    static constexpr DataType value = DataType::f8e4m3;
+};
+template <>
+struct DataTypeOf<Float8E5m2> {
+    static constexpr DataType value = DataType::f8e5m2;
 };
 
 /// Which algorithm a collective would take, and why.

@@ -6,6 +6,7 @@
 #include <verbena/endpoint.hpp>
 #include <verbena/error.hpp>
 #include <verbena/float16.hpp>
+#include <verbena/float8.hpp>
 #include <verbena/group.hpp>
 #include <verbena/memory.hpp>
 #include <verbena/operation.hpp>

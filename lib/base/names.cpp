@@ -10,7 +10,7 @@
 namespace verbena {
 namespace {
 
-constexpr std::array<std::pair<DataType, std::string_view>, 10> data_types = {{{DataType::i8, "i8"},
+constexpr std::array<std::pair<DataType, std::string_view>, 12> data_types = {{{DataType::i8, "i8"},
                                                                                {DataType::u8, "u8"},
                                                                                {DataType::i32, "i32"},
                                                                                {DataType::u32, "u32"},
@@ -19,7 +19,9 @@ constexpr std::array<std::pair<DataType, std::string_view>, 10> data_types = {{{
                                                                                {DataType::f32, "f32"},
                                                                                {DataType::f64, "f64"},
                                                                                {DataType::f16, "f16"},
-                                                                               {DataType::bf16, "bf16"}}};
+                                                                               {DataType::bf16, "bf16"},
+                                                                               {DataType::f8e4m3, "f8e4m3"},
+                                                                               {DataType::f8e5m2, "f8e5m2"}}};
 constexpr std::array<std::pair<ReduceOp, std::string_view>, 5> reduce_ops = {{{ReduceOp::sum, "sum"},
                                                                               {ReduceOp::prod, "prod"},
                                                                               {ReduceOp::min, "min"},
@@ -67,6 +69,8 @@ std::size_t size_of(DataType type) noexcept {
     switch (type) {
     case DataType::i8:
     case DataType::u8:
+    case DataType::f8e4m3:
+    case DataType::f8e5m2:
         return 1;
     case DataType::f16:
     case DataType::bf16:

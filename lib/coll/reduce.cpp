@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <verbena/float16.hpp>
+#include <verbena/float8.hpp>
 
 namespace verbena::coll {
 namespace {
@@ -53,7 +54,7 @@ struct Maximum {
     }
 };
 
-/// What an element is computed in: f32 for the 16-bit floats, whose processors' own arithmetic is not everywhere; else
+/// What an element is computed in: f32 for the 16-bit and 8-bit floats, whose processors' own arithmetic is not everywhere; else
 /// the element's type.
 template <class T>
 T widened(T value) noexcept {
@@ -61,6 +62,8 @@ T widened(T value) noexcept {
 }
 inline float widened(Float16 value) noexcept { return to_float(value); }
 inline float widened(Bfloat16 value) noexcept { return to_float(value); }
+inline float widened(Float8E4m3 value) noexcept { return to_float(value); }
+inline float widened(Float8E5m2 value) noexcept { return to_float(value); }
 
 template <class T>
 using Computed = decltype(widened(T{}));
@@ -69,6 +72,8 @@ template <class T>
 T narrowed(Computed<T> value) noexcept {
     if constexpr (std::is_same_v<T, Float16>) return to_float16(value);
     if constexpr (std::is_same_v<T, Bfloat16>) return to_bfloat16(value);
+    if constexpr (std::is_same_v<T, Float8E4m3>) return to_float8_e4m3(value);
+    if constexpr (std::is_same_v<T, Float8E5m2>) return to_float8_e5m2(value);
     if constexpr (std::is_same_v<T, Computed<T>>) return value;
 }
 
@@ -96,7 +101,7 @@ void store(std::byte* to, std::size_t index, T value) noexcept {
 #define VERBENA_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/// Results, left and right operands may be of different types: more than two inputs of a 16-bit float meet in f32.
+/// Results, left and right operands may be of different types: more than two inputs of a short float meet in f32.
 template <class Result, class Left, class Right, class Op>
 void combine(std::byte* output, const std::byte* left, const std::byte* right, std::size_t count) noexcept {
     VERBENA_INDEPENDENT
@@ -181,9 +186,13 @@ auto with_type(DataType type, Visit visit) noexcept {
     case DataType::f16:
         return visit(Float16{});
     case DataType::bf16:
+        return visit(Bfloat16{});
+    case DataType::f8e4m3:
+        return visit(Float8E4m3{});
+    case DataType::f8e5m2:
         break;
     }
-    return visit(Bfloat16{});
+    return visit(Float8E5m2{});
 }
 
 } // namespace
