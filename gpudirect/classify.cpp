@@ -21,13 +21,15 @@ struct Attributes {
     unsigned memory_type = 0; ///< CUmemorytype; 0: unregistered
     unsigned is_managed = 0;
     unsigned is_mapped = 0; ///< an address range that was only reserved is not
+    unsigned is_plain = 0;  ///< from cudaMalloc: readable and writable as long as it is there
     int gpu = -1;
 };
 
 CUresult query(const void* pointer, Attributes& out) {
-    std::array<CUpointer_attribute, 4> names = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                                                CU_POINTER_ATTRIBUTE_MAPPED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
-    std::array<void*, 4> values = {&out.memory_type, &out.is_managed, &out.is_mapped, &out.gpu};
+    std::array<CUpointer_attribute, 5> names = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                                CU_POINTER_ATTRIBUTE_MAPPED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                                CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
+    std::array<void*, 5> values = {&out.memory_type, &out.is_managed, &out.is_mapped, &out.gpu, &out.is_plain};
     return cuPointerGetAttributes(static_cast<unsigned>(names.size()), names.data(), values.data(),
                                   reinterpret_cast<CUdeviceptr>(pointer));
 }
@@ -54,7 +56,8 @@ bool is_host_memory(const void* pointer) {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     const std::uintptr_t page = address >> page_bits;
     std::uintptr_t& slot = readable_pages[page % remembered];
-    if (slot == page && page != 0) return true;
+    if (page == 0) return false; // nothing is there, and a null set would tell the kernel that none is given
+    if (slot == page) return true;
     if (!kernel_can_read(address)) return false;
     slot = page;
     return true;
@@ -72,11 +75,14 @@ mem::Classification classify_unregistered(const void* pointer) {
                     pointer));
 }
 
-} // namespace
+/// Of what cuMemMap mapped and of memory pools: the driver knows their extent only once some GPU has access.
+bool has_access(const void* pointer) {
+    CUdeviceptr begin = 0; // asked for: with null the driver looks at nothing
+    std::size_t bytes = 0;
+    return cuMemGetAddressRange(&begin, &bytes, reinterpret_cast<CUdeviceptr>(pointer)) == CUDA_SUCCESS;
+}
 
-mem::Classification classify(const void* pointer) {
-    Attributes seen;
-    const CUresult result = query(pointer, seen);
+mem::Classification judge(const void* pointer, const Attributes& seen, CUresult result) {
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE) {
         const char* spelled = "an unknown error";
         cuGetErrorName(result, &spelled);
@@ -93,7 +99,12 @@ mem::Classification classify(const void* pointer) {
     case CU_MEMORYTYPE_HOST:
         return {MemoryKind::pinned, seen.gpu, {}};
     case CU_MEMORYTYPE_DEVICE:
-        if (seen.is_mapped != 0) return {MemoryKind::device, seen.gpu, {}};
+        if (seen.is_mapped != 0 && (seen.is_plain != 0 || has_access(pointer)))
+            return {MemoryKind::device, seen.gpu, {}};
+        if (seen.is_mapped != 0) {
+            return unusable(MemoryKind::device, seen.gpu,
+                            fmt::format("{} is mapped and no GPU may use it; call cuMemSetAccess first", pointer));
+        }
         return unusable(MemoryKind::device, seen.gpu,
                         fmt::format("{} lies in a reserved address range without memory behind it; call cuMemMap and "
                                     "cuMemSetAccess first",
@@ -105,6 +116,14 @@ mem::Classification classify(const void* pointer) {
                         "cudaMalloc first",
                         pointer, seen.memory_type));
     }
+}
+
+} // namespace
+
+mem::Classification classify(const void* pointer) {
+    Attributes seen;
+    const CUresult result = query(pointer, seen);
+    return judge(pointer, seen, result);
 }
 
 } // namespace verbena::gpudirect

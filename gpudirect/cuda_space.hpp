@@ -15,6 +15,7 @@ class GpuSpace : public mem::Space {
     void copy(std::byte* destination, const std::byte* source, std::size_t bytes) override;
     void reduce(DataType type, ReduceOp op, std::byte* output, std::span<const std::byte* const> inputs,
                 std::size_t count) override;
+    void divide(DataType type, std::byte* values, std::size_t count, std::uint32_t divisor) override;
 };
 
 class DeviceSpace final : public GpuSpace {
@@ -41,6 +42,7 @@ class PinnedSpace final : public mem::Space {
     void copy(std::byte* destination, const std::byte* source, std::size_t bytes) override;
     void reduce(DataType type, ReduceOp op, std::byte* output, std::span<const std::byte* const> inputs,
                 std::size_t count) override;
+    void divide(DataType type, std::byte* values, std::size_t count, std::uint32_t divisor) override;
 };
 
 } // namespace verbena::gpudirect

@@ -1,6 +1,7 @@
 #include "gpu.hpp"
 
 #include <array>
+#include <cstring>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -47,7 +48,34 @@ const OpenGpu& opened(int gpu) {
     return slot.gpu;
 }
 
+std::string spell(const GpuUuid& uuid) {
+    std::string text = "GPU-";
+    for (std::size_t i = 0; i < uuid.size(); ++i) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+        text += fmt::format("{:02x}", std::to_integer<unsigned>(uuid[i]));
+    }
+    return text;
+}
+
 } // namespace
+
+GpuUuid uuid_of(int gpu) {
+    CUdevice device = 0;
+    check(cuDeviceGet(&device, gpu), "cuDeviceGet", gpu);
+    CUuuid raw{};
+    check(cuDeviceGetUuid(&raw, device), "cuDeviceGetUuid", gpu);
+    GpuUuid uuid;
+    std::memcpy(uuid.data(), raw.bytes, uuid.size());
+    return uuid;
+}
+
+int gpu_of(const GpuUuid& uuid) {
+    for (int gpu = 0; gpu < visible_gpus(); ++gpu) {
+        if (uuid_of(gpu) == uuid) return gpu;
+    }
+    throw Error(ErrorCode::unavailable, fmt::format("{} is not visible to this process", spell(uuid)),
+                "give every rank of the host the same CUDA_VISIBLE_DEVICES, or set gpu-ipc=off");
+}
 
 std::vector<GpuInfo> list_gpus() {
     std::vector<GpuInfo> gpus;
@@ -61,7 +89,9 @@ std::vector<GpuInfo> list_gpus() {
         int dma_buf = 0;
         // A driver from before CUDA 11.7 does not know the attribute: then it cannot do it either.
         if (cuDeviceGetAttribute(&dma_buf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, device) != CUDA_SUCCESS) dma_buf = 0;
-        gpus.push_back({ordinal, name.data(), bytes, dma_buf != 0});
+        std::array<char, 32> bus{};
+        check(cuDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), device), "cuDeviceGetPCIBusId", ordinal);
+        gpus.push_back({ordinal, name.data(), bytes, dma_buf != 0, spell(uuid_of(ordinal)), bus.data()});
     }
     return gpus;
 }

@@ -2,6 +2,8 @@
 /// The GPUs of this process and what the plug-in keeps for each.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <vector>
 
 #include <cuda.h>
@@ -12,6 +14,11 @@ namespace verbena::gpudirect {
 
 /// As the driver lists them, CUDA_VISIBLE_DEVICES applied. Makes no context: asking costs no GPU memory.
 [[nodiscard]] std::vector<GpuInfo> list_gpus();
+
+using GpuUuid = std::array<std::byte, 16>;
+[[nodiscard]] GpuUuid uuid_of(int gpu);
+/// @throws Error (unavailable) for a GPU that this process does not see
+[[nodiscard]] int gpu_of(const GpuUuid& uuid);
 
 /// What the plug-in keeps of one GPU. The context is the primary one, which the caller's CUDA runtime shares.
 struct OpenGpu {

@@ -7,6 +7,8 @@
 #include "cuda_error.hpp"
 #include "cuda_space.hpp"
 #include "gpu.hpp"
+#include "kernels.hpp"
+#include "share.hpp"
 
 namespace verbena::gpudirect {
 namespace {
@@ -60,8 +62,18 @@ class CudaPlugin final : public mem::Plugin {
         throw Error(ErrorCode::internal, "the CUDA plug-in was asked for host memory, which the core has itself");
     }
 
+    [[nodiscard]] GpuKernels& kernels() override { return kernels_; }
+    [[nodiscard]] std::optional<mem::SharedMemory> share(const std::byte* pointer) override {
+        return shared_.share(pointer);
+    }
+    void copy_shared(std::byte* destination, const mem::SharedMemory& source, std::size_t bytes) override {
+        shared_.copy(destination, source, bytes);
+    }
+
   private:
     int driver_version_ = 0;
+    CudaKernels kernels_;
+    SharedAllocations shared_;
     DeviceSpace device_;
     ManagedSpace managed_;
     PinnedSpace pinned_;

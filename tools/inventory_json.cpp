@@ -65,7 +65,8 @@ Json device_json(const DeviceInfo& device) {
 }
 
 Json gpu_json(const GpuInfo& gpu) {
-    return {{"ordinal", gpu.ordinal}, {"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}, {"dma_buf", gpu.dma_buf}};
+    return {{"ordinal", gpu.ordinal}, {"name", gpu.name}, {"memory_bytes", gpu.memory_bytes},
+            {"dma_buf", gpu.dma_buf}, {"uuid", gpu.uuid}, {"pci_address", gpu.pci_address}};
 }
 
 Json setting_json(const Setting& setting) {

@@ -89,7 +89,9 @@ struct GpuInfo {
     int ordinal = 0;
     std::string name;
     std::uint64_t memory_bytes = 0;
-    bool dma_buf = false; ///< the driver exports its memory as dma-buf
+    bool dma_buf = false;    ///< the driver exports its memory as dma-buf
+    std::string uuid;        ///< "GPU-8-4-4-4-12" in hexadecimal, as nvidia-smi -L prints it
+    std::string pci_address; ///< "0000:00:06.0"
 };
 
 struct Inventory {

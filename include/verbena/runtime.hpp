@@ -13,6 +13,7 @@
 #include <verbena/device.hpp>
 #include <verbena/endpoint.hpp>
 #include <verbena/export.hpp>
+#include <verbena/gpu_kernels.hpp>
 #include <verbena/group.hpp>
 #include <verbena/memory.hpp>
 #include <verbena/settings.hpp>
@@ -46,6 +47,9 @@ class VERBENA_API Runtime {
                                         Access access = Access::messages);
     /// Copies between any two kinds of memory that this runtime knows; returns when done.
     void copy(void* destination, const void* source, std::size_t bytes);
+    /// Kernels on GPU memory, for a program with a CUDA stream. Valid as long as the process.
+    /// @throws Error (unavailable) with the reason where the CUDA plug-in is not loaded
+    [[nodiscard]] GpuKernels& gpu_kernels();
 
     /// Out of band, for small set-up data: every rank gives a value, every rank gets all of them, by rank. Collective.
     [[nodiscard]] std::vector<std::string> exchange(std::string_view value);

@@ -7,6 +7,7 @@
 #include <verbena/error.hpp>
 #include <verbena/float16.hpp>
 #include <verbena/float8.hpp>
+#include <verbena/gpu_kernels.hpp>
 #include <verbena/group.hpp>
 #include <verbena/memory.hpp>
 #include <verbena/operation.hpp>

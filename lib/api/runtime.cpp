@@ -58,6 +58,8 @@ MemoryRegion Runtime::allocate(std::size_t bytes, MemoryKind kind, int gpu, Acce
     return MemoryRegion(std::move(impl));
 }
 
+GpuKernels& Runtime::gpu_kernels() { return core_->spaces->kernels(); }
+
 void Runtime::copy(void* destination, const void* source, std::size_t bytes) {
     auto* to = static_cast<std::byte*>(destination);
     const auto* from = static_cast<const std::byte*>(source);

@@ -97,13 +97,7 @@ class Check {
                        "both must be of one kind and, on GPUs, of one GPU: copy one with Runtime::copy");
             }
         }
-        mem::Space& space = spaces_.space(first.kind);
-        const bool is_16_bit_float = request_.type == DataType::f16 || request_.type == DataType::bf16;
-        if (is_reduction(request_.collective) && is_16_bit_float && !space.is_host_accessible()) {
-            refuse(fmt::format("{} memory is not reduced as {}", name(first.kind), name(request_.type)),
-                   "reduce f16 and bf16 in host memory, or convert to f32 first");
-        }
-        return {&space, first.gpu};
+        return {&spaces_.space(first.kind), first.gpu};
     }
     [[nodiscard]] mem::Classification classify(const char* what, const void* pointer) const {
         mem::Classification found = spaces_.classify(pointer);

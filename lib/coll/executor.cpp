@@ -166,19 +166,9 @@ void PlanTask::compute(const Step& step) {
 void PlanTask::finish_average() {
     if (call_.op != ReduceOp::avg) return;
     mem::Space& space = *call_.place.space;
-    if (space.is_host_accessible())
-        return finish(call_.type, call_.op, call_.output, call_.output_count, team_->members.size());
-    // A space divides nothing itself: through the host, a piece at a time.
-    constexpr std::size_t piece_bytes = 1 << 20;
-    std::vector<std::byte> piece(std::min(piece_bytes, call_.output_count * element_size_));
-    const std::size_t piece_count = piece_bytes / element_size_;
-    for (std::size_t done = 0; done < call_.output_count; done += piece_count) {
-        const std::size_t now = std::min(piece_count, call_.output_count - done);
-        std::byte* values = call_.output + done * element_size_;
-        space.copy(piece.data(), values, now * element_size_);
-        finish(call_.type, call_.op, piece.data(), now, team_->members.size());
-        space.copy(values, piece.data(), now * element_size_);
-    }
+    const std::uint32_t ranks = team_->members.size();
+    if (space.is_host_accessible()) return finish(call_.type, call_.op, call_.output, call_.output_count, ranks);
+    space.divide(call_.type, call_.output, call_.output_count, ranks);
 }
 
 std::byte* PlanTask::address(const Range& range) const noexcept {

@@ -44,5 +44,8 @@ void HostSpace::copy(std::byte* destination, const std::byte* source, std::size_
 void HostSpace::reduce(DataType, ReduceOp, std::byte*, std::span<const std::byte* const>, std::size_t) {
     throw Error(ErrorCode::internal, "host memory was handed to a space to reduce: the core reduces it itself");
 }
+void HostSpace::divide(DataType, std::byte*, std::size_t, std::uint32_t) {
+    throw Error(ErrorCode::internal, "host memory was handed to a space to divide: the core divides it itself");
+}
 
 } // namespace verbena::mem

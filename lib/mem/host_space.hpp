@@ -15,6 +15,7 @@ class HostSpace final : public Space {
     void copy(std::byte* destination, const std::byte* source, std::size_t bytes) override;
     void reduce(DataType type, ReduceOp op, std::byte* output, std::span<const std::byte* const> inputs,
                 std::size_t count) override;
+    void divide(DataType type, std::byte* values, std::size_t count, std::uint32_t divisor) override;
 };
 
 } // namespace verbena::mem

@@ -5,13 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <verbena/device.hpp>
+#include <verbena/gpu_kernels.hpp>
 #include <verbena/group.hpp>
 #include <verbena/memory.hpp>
+
+#include "mem/shared_memory.hpp"
 
 namespace verbena::mem {
 
@@ -41,6 +45,8 @@ class Space {
     /// one of the inputs. Only where !is_host_accessible(): the core reduces host-accessible memory itself.
     virtual void reduce(DataType type, ReduceOp op, std::byte* output, std::span<const std::byte* const> inputs,
                         std::size_t count) = 0;
+    /// `values[i] /= divisor`, integers truncated toward zero. Only where !is_host_accessible().
+    virtual void divide(DataType type, std::byte* values, std::size_t count, std::uint32_t divisor) = 0;
 };
 
 /// What a plug-in brings. One instance lives in the plug-in for the life of the process.
@@ -51,13 +57,20 @@ class Plugin {
     [[nodiscard]] virtual std::string describe() const = 0; ///< "CUDA 13.0, driver 580.159"
     [[nodiscard]] virtual Classification classify(const void* pointer) const = 0;
     [[nodiscard]] virtual Space& space(MemoryKind kind) = 0; ///< pinned, device, managed
+    [[nodiscard]] virtual GpuKernels& kernels() = 0;
+
+    /// What another process of this host needs to map `pointer`; nothing for memory that cannot be shared so. The
+    /// memory must not be freed while others copy from it.
+    [[nodiscard]] virtual std::optional<SharedMemory> share(const std::byte* pointer) = 0;
+    /// From another process's memory to any memory of this one. Mappings are kept for the next time. @throws Error
+    virtual void copy_shared(std::byte* destination, const SharedMemory& source, std::size_t bytes) = 0;
 };
 
 /// The symbol a plug-in exports: `extern "C" Plugin* verbena_memory_plugin(std::uint32_t abi, const char** why)`. It
 /// answers null, with a reason, where no driver answers or `abi` is not its own.
 using PluginEntry = Plugin* (*)(std::uint32_t abi, const char** why);
 inline constexpr const char* plugin_entry_name = "verbena_memory_plugin";
-inline constexpr std::uint32_t plugin_abi = 1;
+inline constexpr std::uint32_t plugin_abi = 2;
 
 struct PluginSearch;
 
@@ -71,6 +84,10 @@ class Spaces {
 
     [[nodiscard]] Classification classify(const void* pointer) const;
     [[nodiscard]] Space& space(MemoryKind kind) const; ///< @throws Error (unavailable) with the reason
+    [[nodiscard]] GpuKernels& kernels() const;         ///< likewise
+    /// As the plug-in's; without one nothing is shared, and a copy is an Error.
+    [[nodiscard]] std::optional<SharedMemory> share(const std::byte* pointer) const;
+    void copy_shared(std::byte* destination, const SharedMemory& source, std::size_t bytes) const;
     [[nodiscard]] std::vector<GpuInfo> gpus() const;
     [[nodiscard]] const std::string& note() const noexcept { return note_; } ///< what was loaded, or why not
     [[nodiscard]] bool has_plugin() const noexcept { return plugin_ != nullptr; }

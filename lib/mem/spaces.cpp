@@ -45,6 +45,22 @@ Space& Spaces::space(MemoryKind kind) const {
     return plugin_->space(kind);
 }
 
+GpuKernels& Spaces::kernels() const {
+    if (plugin_ == nullptr)
+        throw Error(ErrorCode::unavailable, "kernels on a GPU need the CUDA plug-in: " + note_, advice_);
+    return plugin_->kernels();
+}
+
+std::optional<SharedMemory> Spaces::share(const std::byte* pointer) const {
+    return plugin_ != nullptr ? plugin_->share(pointer) : std::nullopt;
+}
+
+void Spaces::copy_shared(std::byte* destination, const SharedMemory& source, std::size_t bytes) const {
+    if (plugin_ == nullptr)
+        throw Error(ErrorCode::unavailable, "a peer's GPU memory needs the CUDA plug-in: " + note_, advice_);
+    plugin_->copy_shared(destination, source, bytes);
+}
+
 std::vector<GpuInfo> Spaces::gpus() const { return plugin_ != nullptr ? plugin_->gpus() : std::vector<GpuInfo>{}; }
 
 } // namespace verbena::mem

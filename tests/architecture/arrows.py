@@ -38,7 +38,7 @@ def includes(path):
 
 
 def sources(folder):
-    return [p for p in sorted((root / folder).rglob("*")) if p.suffix in (".hpp", ".cpp", ".cu", ".in")]
+    return [p for p in sorted((root / folder).rglob("*")) if p.suffix in (".hpp", ".cpp", ".cu", ".cuh", ".in")]
 
 
 for room, allowed in ARROWS.items():

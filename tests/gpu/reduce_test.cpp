@@ -206,9 +206,9 @@ TEST_CASE("a reduction that would fault is refused, and the GPU works on") {
             CHECK_THAT(error.what(), VERBENA_CONTAINS(reason));
         }
     };
-    refused(host.data(), {device.data(), device.data()}, "which is host memory");
-    refused(device.data(), {device.data(), host.data()}, "which is host memory");
-    refused(device.data(), {device.data(), managed.data()}, "which is managed memory");
+    refused(host.data(), {device.data(), device.data()}, "is host memory");
+    refused(device.data(), {device.data(), host.data()}, "is host memory");
+    refused(device.data(), {device.data(), managed.data()}, "is managed memory");
     refused(device.data(), {device.data()}, "takes 2 to 16 inputs and was given 1");
     refused(device.data(), std::vector<const std::byte*>(17, device.data()), "was given 17");
     const std::byte* inputs[] = {device.data(), device.data()};

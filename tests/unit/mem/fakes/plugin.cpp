@@ -18,16 +18,31 @@ class FakeSpace final : public Space {
     void release(std::byte* memory) noexcept override { std::free(memory); }
     void copy(std::byte*, const std::byte*, std::size_t) override {}
     void reduce(DataType, ReduceOp, std::byte*, std::span<const std::byte* const>, std::size_t) override {}
+    void divide(DataType, std::byte*, std::size_t, std::uint32_t) override {}
+};
+
+class FakeKernels final : public GpuKernels {
+  public:
+    void reduce(const GpuReduction&, const GpuStream&) override {}
+    void quantise(const GpuQuantisation&, const GpuStream&) override {}
+    void dequantise(const GpuQuantisation&, const GpuStream&) override {}
+    void pack(const GpuRows&, const GpuStream&) override {}
+    void unpack(const GpuRows&, const GpuStream&) override {}
+    void combine(const GpuCombination&, const GpuStream&) override {}
 };
 
 class FakePlugin final : public Plugin {
   public:
-    std::vector<GpuInfo> gpus() const override { return {GpuInfo{3, "fake", 1, false}}; }
+    std::vector<GpuInfo> gpus() const override { return {GpuInfo{3, "fake", 1, false, "GPU-fake", "0000:00:03.0"}}; }
     std::string describe() const override { return "fake 1.0"; }
     Classification classify(const void*) const override { return {MemoryKind::managed, 3, {}}; }
     Space& space(MemoryKind) override { return space_; }
+    GpuKernels& kernels() override { return kernels_; }
+    std::optional<SharedMemory> share(const std::byte*) override { return std::nullopt; }
+    void copy_shared(std::byte*, const SharedMemory&, std::size_t) override {}
 
   private:
+    FakeKernels kernels_;
     FakeSpace space_;
 };
 
