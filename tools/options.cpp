@@ -19,7 +19,7 @@ constexpr std::array groups = {
     Group{"Job",
           {"rank", "size", "local-rank", "local-size", "store", "store-external", "bind", "advertise", "interface",
            "secret", "secret-file"}},
-    Group{"Device", {"wire", "device", "port", "gid-index", "mtu", "ack-timeout", "retry-count", "gpu"}},
+    Group{"Device", {"wire", "device", "port", "gid-index", "mtu", "ack-timeout", "retry-count", "gpu", "gpu-ipc"}},
     Group{"Messages",
           {"send-depth", "receive-window", "eager-limit", "inline-limit", "unexpected-limit", "backlog-limit",
            "spin-polls"}},

@@ -56,6 +56,7 @@ struct RuntimeCore {
     std::chrono::nanoseconds operation_timeout; ///< the setting, read once: it is asked for at every wait
     std::chrono::nanoseconds collective_timeout;
     std::shared_ptr<mem::Spaces> spaces;
+    std::vector<bool> shares_gpus; ///< by rank, as EngineOptions has it
     // Shared with MemoryRegions, so that one destroyed after its Runtime still finds its device.
     std::shared_ptr<wire::Device> device;
     std::unique_ptr<boot::StoreServer> server; ///< only in the process that hosts the store

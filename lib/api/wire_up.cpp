@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -109,23 +110,38 @@ void choose_advertised_address(RuntimeCore& core) {
     core.settings.set("advertise", chosen.address, Source::built_in, chosen.reason);
 }
 
+/// Sorted; empty where memory of GPUs is not to be shared.
+std::vector<std::string> gpu_uuids(const RuntimeCore& core) {
+    std::vector<std::string> uuids;
+    if (core.settings.text("gpu-ipc") == "off") return uuids;
+    for (const GpuInfo& gpu : core.spaces->gpus()) uuids.push_back(gpu.uuid);
+    std::sort(uuids.begin(), uuids.end());
+    return uuids;
+}
+
 /// First the hosts, since the rule for devices depends on them; then what each rank could use.
 void agree(RuntimeCore& core, Deadline deadline) {
     const Inventory inventory = take_inventory();
     core.settings.set("size", std::to_string(core.job.size), Source::launcher, "the job");
+    const std::vector<std::string> gpus = gpu_uuids(core);
     const auto hosts = meet(core, "hosts", deadline, [&] {
         // Nothing usable, wherever the others may be: that is said before anybody is waited for.
         Settings hopeful = core.settings;
         hopeful.set("local-size", std::to_string(core.job.size));
         (void)find_candidates(inventory, hopeful);
-        return json{{"version", VERBENA_VERSION}, {"host", host_identity()}, {"job", random_identity()}}.dump();
+        return json{{"version", VERBENA_VERSION},
+                    {"host", host_identity()},
+                    {"job", random_identity()},
+                    {"gpus", gpus}}
+            .dump();
     });
     core.identity = told(0, hosts[0], [](const json& value) { return value.at("job").get<std::uint64_t>(); });
     std::uint32_t here = 0;
     const std::string own_host = host_identity();
     for (std::uint32_t rank = 0; rank < core.job.size; ++rank) {
-        const auto [version, host] = told(rank, hosts[rank], [](const json& value) {
-            return std::pair(value.at("version").get<std::string>(), value.at("host").get<std::string>());
+        const auto [version, host, theirs] = told(rank, hosts[rank], [](const json& value) {
+            return std::tuple(value.at("version").get<std::string>(), value.at("host").get<std::string>(),
+                              value.at("gpus").get<std::vector<std::string>>());
         });
         if (version != VERBENA_VERSION) {
             throw Error(ErrorCode::refused,
@@ -134,6 +150,8 @@ void agree(RuntimeCore& core, Deadline deadline) {
                         "run one version on every host");
         }
         if (host == own_host) ++here;
+        core.shares_gpus.push_back(host == own_host && !gpus.empty() && rank != core.job.rank &&
+                                   std::includes(theirs.begin(), theirs.end(), gpus.begin(), gpus.end()));
     }
     core.settings.set("local-size", std::to_string(here), Source::launcher, "ranks that share this host's memory");
 
@@ -170,6 +188,7 @@ msg::EngineOptions engine_options(const RuntimeCore& core) {
     options.max_mtu_bytes = static_cast<std::uint32_t>(settings.bytes("mtu"));
     options.ack_timeout = static_cast<std::uint8_t>(settings.number("ack-timeout"));
     options.retry_count = static_cast<std::uint8_t>(settings.number("retry-count"));
+    options.shares_gpus = core.shares_gpus;
     return options;
 }
 

@@ -71,6 +71,8 @@ constexpr std::array rows = {
     Row{"spin-polls", Form::number, "", "polls", 0, no_limit,
         "empty polls before a waiting rank yields its core; empty: 2000, or 0 with fewer cores than ranks"},
     Row{"gpu", Form::choice, "auto", "", 0, 0, "load the CUDA plug-in: auto, off, required"},
+    Row{"gpu-ipc", Form::choice, "auto", "", 0, 0,
+        "large messages between GPU memories of one host by mapping the peer's: auto, off"},
 };
 
 /// Levenshtein distance, to suggest the nearest name; set-up path only.

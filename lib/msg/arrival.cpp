@@ -66,7 +66,7 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
         buffer_is_free = arrive_eager(rank, *header, buffer, message.subspan(header_bytes));
         break;
     case MessageKind::rendezvous:
-        arrive_rendezvous(rank, *header, rendezvous_body(message));
+        arrive_rendezvous(rank, *header, rendezvous_offer(message));
         break;
     case MessageKind::finished:
         arrive_finished(rank, *header);
@@ -142,15 +142,15 @@ void Engine::Impl::deliver(std::uint32_t index, const Header& header, std::span<
     complete(index, Status{code, Scope::operation, header.source, header.tag, bytes, {}});
 }
 
-void Engine::Impl::arrive_rendezvous(std::uint32_t rank, const Header& header, const RendezvousBody& body) {
+void Engine::Impl::arrive_rendezvous(std::uint32_t rank, const Header& header, const RendezvousOffer& offer) {
     PeerState& peer = peers[rank];
     const std::uint32_t index = peer.posted.take(operations, [&](const OperationState& candidate) {
         return candidate.context == header.context && candidate.tag == header.tag;
     });
     if (index != no_operation) {
-        begin_fetch(index, header, body);
+        begin_fetch(index, header, offer);
     } else {
-        unexpected.push(peer.unexpected, header, UnexpectedMessage::Place::to_fetch).body = body;
+        unexpected.push(peer.unexpected, header, UnexpectedMessage::Place::to_fetch).offer = offer;
         tell_listener(rank, header);
     }
 }
@@ -198,7 +198,7 @@ bool Engine::Impl::match_unexpected(std::uint32_t index) {
         give_back({message.buffer, rank, true});
         break;
     case UnexpectedMessage::Place::to_fetch:
-        begin_fetch(index, header, message.body);
+        begin_fetch(index, header, message.offer);
         break;
     case UnexpectedMessage::Place::local: {
         const std::uint32_t sender = message.operation;

@@ -14,7 +14,7 @@ peer::ManagerOptions manager_options(const EngineOptions& options) {
     manager.receive_window = options.receive_window;
     manager.reply_buffers = max_rendezvous;
     manager.message_bytes = static_cast<std::uint32_t>(
-        header_bytes + std::max<std::size_t>(options.eager_limit, sizeof(RequestBody) + word_bytes));
+        header_bytes + std::max<std::size_t>({options.eager_limit, sizeof(RequestBody) + word_bytes, longest_offer}));
     manager.queue_pair.send_depth = options.send_depth;
     manager.queue_pair.inline_bytes = std::min(options.inline_limit, manager.message_bytes);
     manager.queue_pair.max_mtu_bytes = options.max_mtu_bytes;

@@ -41,6 +41,7 @@ struct EngineOptions {
     std::uint8_t ack_timeout = 14;
     std::uint8_t retry_count = 6;
     std::uint64_t job = 0; ///< goes into remote regions: one of another job is noticed
+    std::vector<bool> shares_gpus; ///< by rank: on this host, and sees every GPU that we see; empty: nobody does
 };
 
 /// Separates message spaces: a message matches only receives of its own context. 0 is the user's; groups use others.

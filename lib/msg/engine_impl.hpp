@@ -4,6 +4,7 @@
 ///   send.cpp             messages leave: eager, rendezvous, control
 ///   arrival.cpp          messages arrive and are matched
 ///   rendezvous_read.cpp  a large message is fetched
+///   shared_memory.cpp    a large message in a GPU that both processes reach
 ///   one_sided.cpp        a put, get or atomic is called, checked, started and ended
 ///   one_sided_post.cpp   its RDMA requests are posted
 ///   emulation.cpp        its requests to the peer's engine, where the wire cannot
@@ -180,7 +181,7 @@ struct Engine::Impl final : peer::Sink {
     void on_receive_failed(peer::BufferId buffer, const wire::Completion& completion) override;
     /// True when the receive buffer may go back at once.
     bool arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer, std::span<std::byte> payload);
-    void arrive_rendezvous(std::uint32_t rank, const Header& header, const RendezvousBody& body);
+    void arrive_rendezvous(std::uint32_t rank, const Header& header, const RendezvousOffer& offer);
     void tell_listener(std::uint32_t rank, const Header& header) const noexcept;
     void arrive_finished(std::uint32_t rank, const Header& header);
     /// Posts a receive buffer again and grants its credit, where it has one; now, or as soon as the device takes it.
@@ -191,9 +192,14 @@ struct Engine::Impl final : peer::Sink {
     void deliver(std::uint32_t index, const Header& header, std::span<const std::byte> payload);
 
     // rendezvous_read.cpp
-    void begin_fetch(std::uint32_t index, const Header& header, const RendezvousBody& body);
+    void begin_fetch(std::uint32_t index, const Header& header, const RendezvousOffer& offer);
     [[nodiscard]] Room post_fetches(std::uint32_t index);
     void end_fetch(std::uint32_t index);
+
+    // shared_memory.cpp
+    /// What the peer needs to map the operation's GPU memory; nothing where it cannot.
+    [[nodiscard]] std::optional<mem::SharedMemory> share(const OperationState& state) const;
+    void fetch_shared(std::uint32_t index, const mem::SharedMemory& source);
     /// Makes `buffer` of the operation known to the device with these rights; what went wrong otherwise.
     ErrorCode make_reachable(OperationState& state, std::uint64_t bytes, Access access,
                              const wire::MemoryRegion*& region);

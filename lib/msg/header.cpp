@@ -20,7 +20,7 @@ std::optional<Header> parse_header(std::span<const std::byte> message) noexcept 
     case MessageKind::eager:
         return payload == header.length ? std::optional(header) : std::nullopt;
     case MessageKind::rendezvous:
-        return payload == sizeof(RendezvousBody) ? std::optional(header) : std::nullopt;
+        return payload == sizeof(RendezvousBody) || payload == longest_offer ? std::optional(header) : std::nullopt;
     case MessageKind::request: {
         if (payload < sizeof(RequestBody) || payload - sizeof(RequestBody) != header.length) return std::nullopt;
         const RequestKind kind = request_body(message).kind;
@@ -37,10 +37,15 @@ std::optional<Header> parse_header(std::span<const std::byte> message) noexcept 
     return std::nullopt;
 }
 
-RendezvousBody rendezvous_body(std::span<const std::byte> message) noexcept {
-    RendezvousBody body;
-    std::memcpy(&body, message.data() + header_bytes, sizeof body);
-    return body;
+RendezvousOffer rendezvous_offer(std::span<const std::byte> message) noexcept {
+    RendezvousOffer offer;
+    const std::span<const std::byte> payload = message.subspan(header_bytes);
+    std::memcpy(&offer.body, payload.data(), sizeof offer.body);
+    if (payload.size() == longest_offer) {
+        offer.shared.emplace();
+        std::memcpy(&*offer.shared, payload.data() + sizeof offer.body, sizeof *offer.shared);
+    }
+    return offer;
 }
 
 RequestBody request_body(std::span<const std::byte> message) noexcept {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "flow/credit_window.hpp"
+#include "mem/shared_memory.hpp"
 
 namespace verbena::msg {
 
@@ -44,6 +45,14 @@ struct RendezvousBody {
 };
 static_assert(sizeof(RendezvousBody) == 16);
 
+/// What a rendezvous offers. GPU memory that the receiver can map itself follows the body, which is then all zero: it
+/// is copied from there, with no READ.
+struct RendezvousOffer {
+    RendezvousBody body{};
+    std::optional<mem::SharedMemory> shared;
+};
+inline constexpr std::size_t longest_offer = sizeof(RendezvousBody) + sizeof(mem::SharedMemory);
+
 /// What one rank asks of another's engine where the wire lacks the operation itself.
 enum class RequestKind : std::uint8_t {
     put = 1,              ///< store the bytes that follow; answered by the next `sync`
@@ -79,7 +88,7 @@ inline constexpr std::uint32_t max_rendezvous = 16;
 [[nodiscard]] std::optional<Header> parse_header(std::span<const std::byte> message) noexcept;
 
 /// Needs a message whose parsed kind is rendezvous.
-[[nodiscard]] RendezvousBody rendezvous_body(std::span<const std::byte> message) noexcept;
+[[nodiscard]] RendezvousOffer rendezvous_offer(std::span<const std::byte> message) noexcept;
 
 /// Needs a message whose parsed kind is request; its `kind` is one of those above.
 [[nodiscard]] RequestBody request_body(std::span<const std::byte> message) noexcept;

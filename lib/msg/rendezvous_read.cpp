@@ -32,7 +32,7 @@ ErrorCode Engine::Impl::make_reachable(OperationState& state, std::uint64_t byte
     }
 }
 
-void Engine::Impl::begin_fetch(std::uint32_t index, const Header& header, const RendezvousBody& body) {
+void Engine::Impl::begin_fetch(std::uint32_t index, const Header& header, const RendezvousOffer& offer) {
     OperationState& state = operations[index];
     if (manager.channel(state.rank).state == peer::Channel::State::failed) { // it was early, and its sender is gone
         state.held = false;
@@ -40,7 +40,7 @@ void Engine::Impl::begin_fetch(std::uint32_t index, const Header& header, const 
         return;
     }
     state.held = true;
-    state.remote = {body.address, {body.rkey}};
+    state.remote = {offer.body.address, {offer.body.rkey}};
     state.remote_operation = header.operation;
     state.to_fetch = std::min(header.length, state.length);
     state.fetched = 0;
@@ -56,6 +56,10 @@ void Engine::Impl::begin_fetch(std::uint32_t index, const Header& header, const 
         state.status.code = static_cast<ErrorCode>(header.status);
         state.status.bytes = 0;
         complete(index, Status(state.status));
+        return;
+    }
+    if (offer.shared) {
+        fetch_shared(index, *offer.shared);
         return;
     }
     state.lkey = {};

@@ -1,6 +1,8 @@
 /// Messages leave: eager, rendezvous, control. Hot path; start_rendezvous() is for large messages.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 
 #include "msg/engine_impl.hpp"
 
@@ -107,15 +109,23 @@ Room Engine::Impl::start_rendezvous(PeerState& peer, peer::Channel& channel, std
     OperationState& state = operations[index];
     Header header = header_for(MessageKind::rendezvous, state);
     header.operation = operations.wire_name(index);
-    RendezvousBody body;
-    const wire::MemoryRegion* region = nullptr;
-    const ErrorCode reachable = make_reachable(state, state.length, Access::remote_read, region);
-    if (reachable == ErrorCode::ok) {
-        body = {region->remote_address(state.buffer), region->rkey().value};
+    std::array<std::byte, longest_offer> payload{};
+    std::size_t payload_bytes = sizeof(RendezvousBody);
+    ErrorCode reachable = ErrorCode::ok;
+    if (const std::optional<mem::SharedMemory> shared = share(state)) {
+        std::memcpy(payload.data() + sizeof(RendezvousBody), &*shared, sizeof *shared);
+        payload_bytes = longest_offer;
     } else {
-        header.status = static_cast<std::uint8_t>(reachable); // the receiver must not wait for what cannot come
+        const wire::MemoryRegion* region = nullptr;
+        reachable = make_reachable(state, state.length, Access::remote_read, region);
+        if (reachable == ErrorCode::ok) {
+            const RendezvousBody body{region->remote_address(state.buffer), region->rkey().value};
+            std::memcpy(payload.data(), &body, sizeof body);
+        } else {
+            header.status = static_cast<std::uint8_t>(reachable); // the receiver must not wait for what cannot come
+        }
     }
-    const Room room = post_message(channel, header, std::as_bytes(std::span(&body, 1)), false);
+    const Room room = post_message(channel, header, std::span(payload).first(payload_bytes), false);
     if (room != Room::yes) {
         (void)unstage(state, 0);
         return room;

@@ -26,7 +26,7 @@ struct UnexpectedMessage {
 
     Header header{};
     Place place = Place::copied;
-    RendezvousBody body{};
+    RendezvousOffer offer{};
     std::unique_ptr<std::byte[]> storage; ///< kept with the node when it is free, so that it is allocated once
     std::size_t storage_bytes = 0;
     std::span<std::byte> held{};

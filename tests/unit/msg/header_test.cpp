@@ -59,6 +59,10 @@ TEST_CASE("a message is refused when it is short, foreign, unknown or of another
     rendezvous.kind = MessageKind::rendezvous;
     CHECK_FALSE(parse_header(bytes_of(rendezvous, 5)).has_value());
     CHECK(parse_header(bytes_of(rendezvous, sizeof(RendezvousBody))).has_value());
+    CHECK_FALSE(rendezvous_offer(bytes_of(rendezvous, sizeof(RendezvousBody))).shared.has_value());
+    CHECK(parse_header(bytes_of(rendezvous, longest_offer)).has_value());
+    CHECK(rendezvous_offer(bytes_of(rendezvous, longest_offer)).shared.has_value());
+    CHECK_FALSE(parse_header(bytes_of(rendezvous, longest_offer - 1)).has_value());
     Header request;
     request.kind = MessageKind::request;
     auto message = bytes_of(request, sizeof(RequestBody));
