@@ -129,10 +129,7 @@ void agree(RuntimeCore& core, Deadline deadline) {
         Settings hopeful = core.settings;
         hopeful.set("local-size", std::to_string(core.job.size));
         (void)find_candidates(inventory, hopeful);
-        return json{{"version", VERBENA_VERSION},
-                    {"host", host_identity()},
-                    {"job", random_identity()},
-                    {"gpus", gpus}}
+        return json{{"version", VERBENA_VERSION}, {"host", host_identity()}, {"job", random_identity()}, {"gpus", gpus}}
             .dump();
     });
     core.identity = told(0, hosts[0], [](const json& value) { return value.at("job").get<std::uint64_t>(); });

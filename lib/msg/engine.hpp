@@ -40,7 +40,7 @@ struct EngineOptions {
     std::uint32_t max_mtu_bytes = 4096;
     std::uint8_t ack_timeout = 14;
     std::uint8_t retry_count = 6;
-    std::uint64_t job = 0; ///< goes into remote regions: one of another job is noticed
+    std::uint64_t job = 0;         ///< goes into remote regions: one of another job is noticed
     std::vector<bool> shares_gpus; ///< by rank: on this host, and sees every GPU that we see; empty: nobody does
 };
 
