@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cuda_error.hpp"
+#include "mem/nic_access.hpp"
 
 namespace verbena::gpudirect {
 namespace {
@@ -57,6 +58,25 @@ std::string spell(const GpuUuid& uuid) {
     return text;
 }
 
+/// 0 where the driver does not know the attribute.
+int attribute(CUdevice device, CUdevice_attribute which) {
+    int value = 0;
+    return cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
+}
+
+void describe_nic_access(CUdevice device, GpuInfo& gpu) {
+    const mem::NicAccess access = mem::read_nic_access("/", gpu.pci_address);
+    gpu.bar1_bytes = access.bar1_bytes;
+    gpu.warnings = mem::warnings(access);
+    gpu.nic_writes =
+        mem::name(mem::flush_plan(attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING),
+                                  attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS), false));
+    gpu.registration = fmt::format("staged through pinned host memory: this version registers no GPU memory with a NIC "
+                                   "(dma-buf {}, nvidia-peermem {})",
+                                   gpu.dma_buf ? "exported by the driver" : "not exported by the driver",
+                                   access.peer_memory ? "loaded" : "not loaded");
+}
+
 } // namespace
 
 GpuUuid uuid_of(int gpu) {
@@ -91,7 +111,8 @@ std::vector<GpuInfo> list_gpus() {
         if (cuDeviceGetAttribute(&dma_buf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, device) != CUDA_SUCCESS) dma_buf = 0;
         std::array<char, 32> bus{};
         check(cuDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), device), "cuDeviceGetPCIBusId", ordinal);
-        gpus.push_back({ordinal, name.data(), bytes, dma_buf != 0, spell(uuid_of(ordinal)), bus.data()});
+        gpus.push_back({ordinal, name.data(), bytes, dma_buf != 0, spell(uuid_of(ordinal)), bus.data(), 0, {}, {}});
+        describe_nic_access(device, gpus.back());
     }
     return gpus;
 }

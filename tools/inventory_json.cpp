@@ -65,8 +65,16 @@ Json device_json(const DeviceInfo& device) {
 }
 
 Json gpu_json(const GpuInfo& gpu) {
-    return {{"ordinal", gpu.ordinal}, {"name", gpu.name}, {"memory_bytes", gpu.memory_bytes},
-            {"dma_buf", gpu.dma_buf}, {"uuid", gpu.uuid}, {"pci_address", gpu.pci_address}};
+    return {{"ordinal", gpu.ordinal},
+            {"name", gpu.name},
+            {"memory_bytes", gpu.memory_bytes},
+            {"dma_buf", gpu.dma_buf},
+            {"uuid", gpu.uuid},
+            {"pci_address", gpu.pci_address},
+            {"bar1_bytes", gpu.bar1_bytes},
+            {"nic_writes", gpu.nic_writes},
+            {"registration", gpu.registration},
+            {"warnings", gpu.warnings}};
 }
 
 Json setting_json(const Setting& setting) {

@@ -89,9 +89,13 @@ struct GpuInfo {
     int ordinal = 0;
     std::string name;
     std::uint64_t memory_bytes = 0;
-    bool dma_buf = false;    ///< the driver exports its memory as dma-buf
-    std::string uuid;        ///< "GPU-8-4-4-4-12" in hexadecimal, as nvidia-smi -L prints it
-    std::string pci_address; ///< "0000:00:06.0"
+    bool dma_buf = false;                ///< the driver exports its memory as dma-buf
+    std::string uuid;                    ///< "GPU-8-4-4-4-12" in hexadecimal, as nvidia-smi -L prints it
+    std::string pci_address;             ///< "0000:00:06.0"
+    std::uint64_t bar1_bytes = 0;        ///< what can be mapped for a NIC at one time; 0: unknown
+    std::string nic_writes;              ///< what a kernel needs before it reads what a NIC wrote
+    std::string registration;            ///< how its memory moves to other hosts, and why
+    std::vector<std::string> warnings{}; ///< what would keep a NIC from it, with what to do
 };
 
 struct Inventory {

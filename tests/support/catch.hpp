@@ -6,6 +6,7 @@
 #include <catch2/catch_all.hpp>
 #define VERBENA_CONTAINS(text) Catch::Matchers::ContainsSubstring(text)
 #define VERBENA_LEAVE_SKIPPED(reason) SKIP(reason)
+using Catch::Approx; // as version 2 has it
 #else
 #include <catch2/catch.hpp>
 #define VERBENA_CONTAINS(text) Catch::Matchers::Contains(text)

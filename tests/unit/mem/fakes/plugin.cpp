@@ -33,7 +33,9 @@ class FakeKernels final : public GpuKernels {
 
 class FakePlugin final : public Plugin {
   public:
-    std::vector<GpuInfo> gpus() const override { return {GpuInfo{3, "fake", 1, false, "GPU-fake", "0000:00:03.0"}}; }
+    std::vector<GpuInfo> gpus() const override {
+        return {GpuInfo{3, "fake", 1, false, "GPU-fake", "0000:00:03.0", 0, {}, {}}};
+    }
     std::string describe() const override { return "fake 1.0"; }
     Classification classify(const void*) const override { return {MemoryKind::managed, 3, {}}; }
     Space& space(MemoryKind) override { return space_; }
