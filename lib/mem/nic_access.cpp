@@ -30,21 +30,21 @@ bool has_word(const std::string& text, const std::string& wanted) {
     return false;
 }
 
-/// A line "first last flags" for each BAR, in hexadecimal; the GPU's memory is behind its BAR 1.
+/// A line "first last flags" for each BAR, in hexadecimal. The GPU's memory is behind the second that is there: what
+/// its makers call BAR1 is the device's third where the first has 64 bits.
 std::uint64_t bar1_of(const fs::path& resource) {
     std::ifstream file(resource);
-    std::string line;
-    std::getline(file, line);
-    std::string begin;
-    std::string end;
-    if (!(file >> begin >> end)) return 0;
-    try {
-        const std::uint64_t first = std::stoull(begin, nullptr, 16);
-        const std::uint64_t last = std::stoull(end, nullptr, 16);
-        return last > first ? last - first + 1 : 0;
-    } catch (const std::exception&) {
-        return 0;
+    bool is_second = false;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream numbers(line);
+        std::uint64_t first = 0;
+        std::uint64_t last = 0;
+        if (!(numbers >> std::hex >> first >> last)) return 0;
+        if (last <= first) continue;
+        if (is_second) return last - first + 1;
+        is_second = true;
     }
+    return 0;
 }
 
 } // namespace

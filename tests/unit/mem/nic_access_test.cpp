@@ -75,7 +75,7 @@ TEST_CASE("peer memory modules are known by either name") {
     CHECK(root.read().peer_memory);
 }
 
-TEST_CASE("BAR1 is the second resource of the device, and a shortage names need and free (P39)") {
+TEST_CASE("BAR1 is the second resource that is there, and a shortage names need and free (P39)") {
     const Root root;
     CHECK(root.read().bar1_bytes == 0);
     root.write("sys/bus/pci/devices/0000:3b:00.0/resource",
@@ -88,7 +88,12 @@ TEST_CASE("BAR1 is the second resource of the device, and a shortage names need 
     REQUIRE(shortage.has_value());
     CHECK_THAT(*shortage, VERBENA_CONTAINS("1024 MiB") && VERBENA_CONTAINS("236 MiB free of 256"));
     CHECK_FALSE(bar1_shortage(total, 0, total).has_value());
-    CHECK_FALSE(bar1_shortage(0, 0, total).has_value()); // unknown
+    CHECK_FALSE(bar1_shortage(0, 0, total).has_value());    // unknown
+    root.write("sys/bus/pci/devices/0000:3b:00.0/resource", // Hopper: the first takes two places
+               "0x0000048000000000 0x0000048000ffffff 0x000000000014220c\n"
+               "0x0000000000000000 0x0000000000000000 0x0000000000000000\n"
+               "0x0000044000000000 0x0000047fffffffff 0x000000000014220c\n");
+    CHECK(root.read().bar1_bytes == std::uint64_t{256} << 30);
     root.write("sys/bus/pci/devices/0000:3b:00.0/resource", "nonsense\nmore of it\n");
     CHECK(root.read().bar1_bytes == 0);
 }
