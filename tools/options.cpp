@@ -22,7 +22,7 @@ constexpr std::array groups = {
     Group{"Device", {"wire", "device", "port", "gid-index", "mtu", "ack-timeout", "retry-count", "gpu", "gpu-ipc"}},
     Group{"Messages",
           {"send-depth", "receive-window", "eager-limit", "inline-limit", "unexpected-limit", "backlog-limit",
-           "spin-polls"}},
+           "spin-polls", "threads"}},
 };
 
 /// Settings that belong to one machine, or to nobody's screen.

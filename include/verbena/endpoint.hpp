@@ -2,12 +2,15 @@
 /// What a program sends on: the way to one peer.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <verbena/admission.hpp>
 #include <verbena/export.hpp>
 #include <verbena/operation.hpp>
 #include <verbena/remote_region.hpp>
@@ -30,14 +33,18 @@ struct ChannelInfo {
     std::uint32_t receive_window = 0; ///< messages the peer may have on the way to us
     std::uint32_t credits = 0;        ///< messages we may send now
     std::uint32_t queued = 0;         ///< operations waiting for room
+    std::uint64_t queued_bytes = 0;   ///< what they hold; the setting `backlog-limit` bounds it
     std::string waiting_for;          ///< why they wait: "send queue", "peer credit"; empty when none do
     std::uint64_t messages_sent = 0;
     std::uint64_t messages_received = 0;
     std::string remote_access;     ///< who puts and gets: "RDMA", or "the peer's engine" where the device cannot
     std::string atomics;           ///< who counts: "the device; swap by compare-and-swap", or "the peer's engine"
     std::uint64_t divergences = 0; ///< refusals of the provider that the ledger did not foresee
-    std::uint64_t violations = 0;  ///< messages of no rank of this job that reached this rank's shared queue pair
-    std::string failure;           ///< the first root cause; empty while healthy
+    std::string last_divergence;   ///< the ledger when the last one happened; empty while there was none
+    std::uint64_t receive_divergences = 0; ///< the same for receives, of all channels of this rank
+    std::uint64_t violations = 0; ///< messages of no rank of this job that reached this rank's shared queue pair
+    std::uint64_t flushed = 0;    ///< requests that ended because their queue pair did: effects, not causes
+    std::string failure;          ///< the first root cause; empty while healthy
 };
 
 /// A view of the way to one peer: copy it freely, it must not outlive its Runtime. One caller at a time.
@@ -46,8 +53,19 @@ struct ChannelInfo {
 /// included, any kind of memory that the Runtime knows.
 class VERBENA_API Endpoint {
   public:
-    /// Completes when the buffer may be reused; that says nothing about the peer's receive.
+    /// Completes when the buffer may be reused; that says nothing about the peer's receive. Waits for room by itself,
+    /// as far as the setting `backlog-limit` goes; beyond it the operation ends at once with would_block, nothing is
+    /// taken, and asking again after some progress succeeds.
     Operation send(std::span<const std::byte> message, Tag tag = 0);
+    /// The same for a program that paces itself: where the message would not be taken, why.
+    [[nodiscard]] Admission try_send(std::span<const std::byte> message, Tag tag = 0);
+    /// Calls once, from progress(), as soon as a message of so many bytes would be taken, or the channel is over. The
+    /// callback may send.
+    void on_room(std::function<void()> callback, std::size_t bytes = 0);
+    /// Waits for that, at most the setting `operation-timeout`; timed_out then, and the channel's failure once it has
+    /// one.
+    Status wait_for_room(std::size_t bytes = 0);
+    Status wait_for_room(std::size_t bytes, std::chrono::nanoseconds limit);
     /// Completes when a message with this tag is in `buffer`. A longer one ends with code truncated.
     Operation receive(std::span<std::byte> buffer, Tag tag = 0);
 

@@ -107,14 +107,14 @@ namespace detail {
 struct GroupCore;
 }
 
-/// A group of ranks; Runtime::world() is all of them, split() and shrink() make others. Copies are the same group, which
-/// must not outlive its Runtime; it goes with its last copy, and each rank drops its own when it likes. Every rank calls
-/// the same collectives in the same order, with the same count, type, operation, root and algorithm; several may run at
-/// once. One caller at a time.
+/// A group of ranks; Runtime::world() is all of them, split() and shrink() make others. Copies are the same group,
+/// which must not outlive its Runtime; it goes with its last copy, and each rank drops its own when it likes. Every
+/// rank calls the same collectives in the same order, with the same count, type, operation, root and algorithm; several
+/// may run at once. One caller at a time.
 ///
-/// Calls that differ, a rank that makes no call within the setting `collective-timeout`, and a rank that is gone end the
-/// group: on every rank, all its calls, running and later, end with one Status, whose `source` is the odd rank's number
-/// in the job, and failure() says what differs. shrink() gives a new group.
+/// Calls that differ, a rank that makes no call within the setting `collective-timeout`, and a rank that is gone end
+/// the group: on every rank, all its calls, running and later, end with one Status, whose `source` is the odd rank's
+/// number in the job, and failure() says what differs. shrink() gives a new group.
 ///
 /// `count` is in elements. Where each rank has a block, it is that of one block, and a buffer of all holds size()
 /// blocks in the order of ranks. A buffer that a rank does not use may be null. Input and output are of one memory kind
@@ -182,8 +182,8 @@ class VERBENA_API Group {
     [[nodiscard]] Group shrink();
     /// This group's ranks as the job numbers them.
     [[nodiscard]] std::vector<std::uint32_t> job_ranks() const;
-    /// Why the group is over: "call #17 differs: rank 3 calls all_gather of ..."; empty while it is not. Ranks in it are
-    /// those of this group.
+    /// Why the group is over: "call #17 differs: rank 3 calls all_gather of ..."; empty while it is not. Ranks in it
+    /// are those of this group.
     [[nodiscard]] std::string failure() const;
 
     explicit Group(std::shared_ptr<detail::GroupCore> core) noexcept : core_(std::move(core)) {}

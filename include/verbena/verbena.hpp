@@ -2,6 +2,7 @@
 /// All of verbena's public interface.
 #pragma once
 
+#include <verbena/admission.hpp>
 #include <verbena/device.hpp>
 #include <verbena/endpoint.hpp>
 #include <verbena/error.hpp>

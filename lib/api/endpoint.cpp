@@ -26,6 +26,33 @@ Operation Endpoint::send(std::span<const std::byte> message, Tag tag) {
     return core_->operation([&](msg::Engine& engine) { return engine.send(rank_, user_context, tag, message); });
 }
 
+Admission Endpoint::try_send(std::span<const std::byte> message, Tag tag) {
+    const detail::Gate::Pass pass = core_->gate->enter();
+    Operation operation = send(message, tag);
+    if (!core_->engine || !core_->ended_with(operation, ErrorCode::would_block)) return operation;
+    return core_->engine->would_block(rank_);
+}
+
+void Endpoint::on_room(std::function<void()> callback, std::size_t bytes) {
+    const detail::Gate::Pass pass = core_->gate->enter();
+    core_->open_engine().on_room(rank_, bytes, std::move(callback));
+}
+
+Status Endpoint::wait_for_room(std::size_t bytes) { return wait_for_room(bytes, core_->operation_timeout); }
+
+Status Endpoint::wait_for_room(std::size_t bytes, std::chrono::nanoseconds limit) {
+    Status status;
+    const bool ended = core_->wait_until(
+        [&](msg::Engine& engine) {
+            status = engine.channel_status(rank_);
+            return !status.ok() || engine.has_room(rank_, bytes);
+        },
+        detail::deadline_after(limit));
+    if (!core_->engine) status.code = ErrorCode::cancelled;
+    if (!ended) status.code = ErrorCode::timed_out;
+    return status;
+}
+
 Operation Endpoint::receive(std::span<std::byte> buffer, Tag tag) {
     return core_->operation([&](msg::Engine& engine) { return engine.receive(rank_, user_context, tag, buffer); });
 }
@@ -77,6 +104,7 @@ Operation Endpoint::swap(const RemoteRegion& at, std::uint64_t offset, std::uint
 }
 
 void Endpoint::fence() {
+    const detail::Gate::Pass pass = core_->gate->enter();
     if (core_->engine) core_->engine->fence(rank_);
 }
 
@@ -84,6 +112,9 @@ Operation Endpoint::flush() {
     return core_->operation([&](msg::Engine& engine) { return engine.flush(rank_); });
 }
 
-ChannelInfo Endpoint::describe() const { return core_->engine ? core_->engine->describe(rank_) : ChannelInfo{}; }
+ChannelInfo Endpoint::describe() const {
+    const detail::Gate::Pass pass = core_->gate->enter();
+    return core_->engine ? core_->engine->describe(rank_) : ChannelInfo{};
+}
 
 } // namespace verbena

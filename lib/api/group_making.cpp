@@ -30,8 +30,12 @@ coll::Collectives& open(detail::GroupCore& group, const char* what) {
 template <class Absent>
 void finish(detail::RuntimeCore& runtime, msg::OperationId id, const char* what, Absent absent) {
     const bool in_time = runtime.wait(id, detail::RuntimeCore::Clock::now() + runtime.operation_timeout);
-    const Status status = runtime.engine->status(id);
-    runtime.engine->release(id);
+    Status status;
+    {
+        const detail::Gate::Pass pass = runtime.gate->enter();
+        status = runtime.engine->status(id);
+        runtime.engine->release(id);
+    }
     if (!in_time) throw Error(ErrorCode::timed_out, fmt::format("{}: {}", what, absent()));
     if (!status.ok()) throw Error(status.code, fmt::format("{}: {}", what, describe(status)), {}, status.cause);
 }
@@ -58,10 +62,12 @@ std::optional<Group> Group::split(std::int64_t colour, std::int64_t key) {
     coll::Collectives& parent = open(*core_, "split");
     detail::RuntimeCore& runtime = *core_->runtime;
     const std::uint32_t ranks = size();
+    detail::Gate::Pass pass = runtime.gate->enter();
     const Place mine{colour, key, runtime.free_context};
     std::vector<Place> all(ranks);
     const msg::OperationId id = parent.start(
         {.collective = Collective::all_gather, .input = &mine, .output = all.data(), .count = sizeof mine});
+    pass = {}; // others may call while this one waits
     try {
         finish(runtime, id, "split", [] { return "not every rank of the group called it"; });
     } catch (const Error& error) {
@@ -74,6 +80,7 @@ std::optional<Group> Group::split(std::int64_t colour, std::int64_t key) {
         context = std::max(context, all[rank].free_context);
         if (all[rank].colour == colour) chosen.push_back(rank);
     }
+    pass = runtime.gate->enter();
     runtime.free_context = static_cast<msg::Context>(std::min<std::uint64_t>(context + 1, coll::notice_context_bit));
     if (colour < 0) return std::nullopt;
     std::stable_sort(chosen.begin(), chosen.end(),
@@ -88,12 +95,15 @@ Group Group::shrink() {
     const msg::Context context = open(*core_, "shrink").context();
     detail::RuntimeCore& runtime = *core_->runtime;
     const auto survivors = std::make_shared<coll::Survivors>();
+    detail::Gate::Pass pass = runtime.gate->enter();
     const msg::OperationId id = runtime.engine->start(
         std::make_unique<coll::ShrinkTask>(core_->members, context, core_->shrinks++, runtime.free_context, survivors));
+    pass = {};
     finish(runtime, id, "shrink", [&] {
         return survivors->awaited.empty() ? std::string("the ranks do not agree")
                                           : fmt::format("rank {} does not come", survivors->awaited.front());
     });
+    pass = runtime.gate->enter();
     const std::uint32_t self = runtime.job.rank;
     const auto own = std::find(survivors->job_ranks.begin(), survivors->job_ranks.end(), self);
     return Group(add_group(runtime,

@@ -10,6 +10,7 @@
 namespace verbena {
 
 MemoryRegion::Impl::~Impl() {
+    const detail::Gate::Pass pass = gate ? gate->enter_quietly() : detail::Gate::Pass{};
     registration.reset();
     if (owner != nullptr) owner->release(bytes.data());
 }

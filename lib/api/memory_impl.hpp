@@ -5,6 +5,7 @@
 
 #include <verbena/memory.hpp>
 
+#include "api/gate.hpp"
 #include "mem/space.hpp"
 #include "msg/registrations.hpp"
 #include "wire/device.hpp"
@@ -13,6 +14,7 @@ namespace verbena {
 
 /// Keeps device and spaces alive, since a region may be destroyed after its Runtime.
 struct MemoryRegion::Impl {
+    std::shared_ptr<detail::Gate> gate;
     std::shared_ptr<mem::Spaces> spaces;
     std::shared_ptr<wire::Device> device;
     std::unique_ptr<msg::Engine::Registration> registration;

@@ -29,11 +29,14 @@ Operation::~Operation() { let_go(); }
 
 void Operation::let_go() noexcept {
     // After Runtime::close() the engine, and every operation with it, is gone.
-    if (core_ != nullptr && core_->engine) core_->engine->release({index_, generation_});
+    if (core_ == nullptr) return;
+    const detail::Gate::Pass pass = core_->gate->enter_quietly();
+    if (core_->engine) core_->engine->release({index_, generation_});
 }
 
 bool Operation::test() {
     if (core_ == nullptr) return true;
+    const detail::Gate::Pass pass = core_->gate->enter();
     if (!core_->engine) {
         status_.code = ErrorCode::cancelled;
         core_ = nullptr;
@@ -53,11 +56,7 @@ Status Operation::wait() {
     return wait_for(core_->operation_timeout);
 }
 
-Status Operation::wait_for(std::chrono::nanoseconds limit) {
-    const auto now = std::chrono::steady_clock::now();
-    const auto room = std::chrono::steady_clock::time_point::max() - now;
-    return wait_until(limit < room ? now + limit : std::chrono::steady_clock::time_point::max());
-}
+Status Operation::wait_for(std::chrono::nanoseconds limit) { return wait_until(detail::deadline_after(limit)); }
 
 Status Operation::wait_until(std::chrono::steady_clock::time_point deadline) {
     if (test() || core_->wait({index_, generation_}, deadline)) {

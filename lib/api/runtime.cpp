@@ -33,7 +33,9 @@ Endpoint Runtime::endpoint(std::uint32_t rank) {
 }
 
 MemoryRegion Runtime::register_memory(std::span<std::byte> memory, Access access) {
+    const detail::Gate::Pass pass = core_->gate->enter();
     auto impl = std::make_unique<MemoryRegion::Impl>();
+    impl->gate = core_->gate;
     impl->spaces = core_->spaces;
     impl->device = core_->device;
     impl->registration = core_->open_engine().register_memory(memory, access);
@@ -45,8 +47,10 @@ MemoryRegion Runtime::register_memory(std::span<std::byte> memory, Access access
 
 MemoryRegion Runtime::allocate(std::size_t bytes, MemoryKind kind, int gpu, Access access) {
     if (bytes == 0) throw Error(ErrorCode::invalid_argument, "cannot allocate a region of 0 bytes");
+    const detail::Gate::Pass pass = core_->gate->enter();
     msg::Engine& engine = core_->open_engine();
     auto impl = std::make_unique<MemoryRegion::Impl>();
+    impl->gate = core_->gate;
     impl->spaces = core_->spaces;
     impl->device = core_->device;
     impl->kind = kind;
@@ -75,6 +79,7 @@ void Runtime::copy(void* destination, const void* source, std::size_t bytes) {
 }
 
 std::vector<std::string> Runtime::exchange(std::string_view value) {
+    const detail::Gate::Pass pass = core_->gate->enter();
     if (!core_->store) return {std::string(value)};
     return core_->store->exchange("user", value,
                                   detail::RuntimeCore::Clock::now() + core_->settings.duration("operation-timeout"));

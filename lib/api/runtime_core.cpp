@@ -36,9 +36,16 @@ std::uint64_t spin_polls(const Settings& settings) {
 
 } // namespace
 
+std::chrono::steady_clock::time_point deadline_after(std::chrono::nanoseconds limit) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto room = std::chrono::steady_clock::time_point::max() - now;
+    return limit < room ? now + limit : std::chrono::steady_clock::time_point::max();
+}
+
 RuntimeCore::RuntimeCore(const Settings& wanted)
     : settings(wanted),
       job(boot::job_from(settings)),
+      gate(std::make_shared<Gate>(settings.text("threads") == "serialised")),
       operation_timeout(settings.duration("operation-timeout")),
       collective_timeout(settings.is_set("collective-timeout") ? settings.duration("collective-timeout")
                                                                : operation_timeout / 4 * 3),
@@ -56,6 +63,7 @@ msg::Engine& RuntimeCore::open_engine() const {
 }
 
 std::size_t RuntimeCore::progress() {
+    const Gate::Pass pass = gate->enter();
     if (!engine) return 0; // closed
     const std::size_t handled = engine->progress();
     if (++steps_ % steps_between_clock_readings == 0) look_around();
@@ -98,22 +106,24 @@ void RuntimeCore::look_for_lost_ranks() {
 }
 
 bool RuntimeCore::wait(msg::OperationId id, Clock::time_point deadline) {
-    std::uint64_t empty_polls = 0;
-    for (std::uint64_t steps = 1; !engine->is_complete(id); ++steps) {
-        const bool moved = progress() > 0;
-        empty_polls = moved ? 0 : empty_polls + 1;
-        if (steps % steps_between_clock_readings == 0 && Clock::now() >= deadline) return engine->is_complete(id);
-        if (moved || empty_polls < spin_polls_) continue;
-        if (empty_polls < spin_polls_ + yields_before_sleep) {
-            ::sched_yield();
-        } else {
-            std::this_thread::sleep_for(sleep_between_polls);
-        }
+    return wait_until([&](const msg::Engine& open) { return open.is_complete(id); }, deadline);
+}
+
+bool RuntimeCore::Patience::goes_on(bool moved) {
+    empty_polls_ = moved ? 0 : empty_polls_ + 1;
+    if (++steps_ % steps_between_clock_readings == 0 && Clock::now() >= deadline_) return false;
+    const bool spins = moved || empty_polls_ < core_.spin_polls_;
+    if (spins && !core_.gate->is_wanted()) return true;
+    if (empty_polls_ < core_.spin_polls_ + yields_before_sleep) {
+        ::sched_yield();
+    } else {
+        std::this_thread::sleep_for(sleep_between_polls);
     }
     return true;
 }
 
 void RuntimeCore::close() noexcept {
+    const Gate::Pass pass = gate->enter_quietly();
     if (closed_) return;
     closed_ = true;
     try {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <verbena/device.hpp>
@@ -13,6 +14,7 @@
 #include <verbena/operation.hpp>
 #include <verbena/settings.hpp>
 
+#include "api/gate.hpp"
 #include "api/group_core.hpp"
 #include "boot/job.hpp"
 #include "boot/store_client.hpp"
@@ -22,6 +24,9 @@
 #include "wire/device.hpp"
 
 namespace verbena::detail {
+
+/// `limit` from now, or never where that is beyond the clock.
+[[nodiscard]] std::chrono::steady_clock::time_point deadline_after(std::chrono::nanoseconds limit);
 
 struct RuntimeCore {
     using Clock = std::chrono::steady_clock;
@@ -33,11 +38,33 @@ struct RuntimeCore {
     std::size_t progress();
     /// Steps until the operation is complete or the deadline has passed; false then. Spins, then yields, then sleeps.
     bool wait(msg::OperationId id, Clock::time_point deadline);
+    /// The same until `done(engine)`, and for as long as the engine is open. The gate is passed for each step.
+    template <class Done>
+    bool wait_until(Done&& done, Clock::time_point deadline) {
+        Patience patience(*this, deadline);
+        for (;;) {
+            bool moved = false;
+            {
+                const Gate::Pass pass = gate->enter();
+                if (!engine || done(*engine)) return true;
+                moved = progress() > 0;
+            }
+            if (!patience.goes_on(moved)) {
+                const Gate::Pass pass = gate->enter();
+                return !engine || done(*engine);
+            }
+        }
+    }
+    /// A call of ours that has ended with this code; it is taken in.
+    [[nodiscard]] static bool ended_with(const Operation& operation, ErrorCode code) {
+        return operation.status().code == code;
+    }
     void close() noexcept;
 
     /// An Operation for what `start` begins; after close() one that was cancelled.
     template <class Start>
     Operation operation(Start&& start) {
+        const Gate::Pass pass = gate->enter();
         if (!engine) {
             Status closed;
             closed.code = ErrorCode::cancelled;
@@ -52,6 +79,7 @@ struct RuntimeCore {
     Settings settings;
     boot::Job job;
     std::uint64_t identity = 0; ///< random, the same on every rank: one job's remote regions mean nothing to another
+    std::shared_ptr<Gate> gate; ///< shared with MemoryRegions, whose end is a call too
     Selection selection;
     std::chrono::nanoseconds operation_timeout; ///< the setting, read once: it is asked for at every wait
     std::chrono::nanoseconds collective_timeout;
@@ -68,6 +96,20 @@ struct RuntimeCore {
 
   private:
     void look_around();
+    /// How a caller waits: it spins, then yields, then sleeps, and looks at the clock now and then.
+    class Patience {
+      public:
+        Patience(const RuntimeCore& core, Clock::time_point deadline) : core_(core), deadline_(deadline) {}
+        /// After a step; false once the deadline has passed.
+        [[nodiscard]] bool goes_on(bool moved);
+
+      private:
+        const RuntimeCore& core_;
+        Clock::time_point deadline_;
+        std::uint64_t steps_ = 0;
+        std::uint64_t empty_polls_ = 0;
+    };
+
     void look_for_lost_ranks();
     void tend_groups(Clock::time_point now);
 

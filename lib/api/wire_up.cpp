@@ -181,7 +181,7 @@ msg::EngineOptions engine_options(const RuntimeCore& core) {
     options.eager_limit = static_cast<std::uint32_t>(settings.bytes("eager-limit"));
     options.inline_limit = static_cast<std::uint32_t>(settings.bytes("inline-limit"));
     options.unexpected_limit = settings.bytes("unexpected-limit");
-    options.backlog_limit = static_cast<std::uint32_t>(settings.number("backlog-limit"));
+    options.backlog_limit = settings.bytes("backlog-limit");
     options.max_mtu_bytes = static_cast<std::uint32_t>(settings.bytes("mtu"));
     options.ack_timeout = static_cast<std::uint8_t>(settings.number("ack-timeout"));
     options.retry_count = static_cast<std::uint8_t>(settings.number("retry-count"));

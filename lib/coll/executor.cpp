@@ -104,7 +104,7 @@ bool PlanTask::start_message(msg::Engine& engine, std::uint32_t index) {
     const msg::OperationId id = step.kind == StepKind::send
                                     ? engine.send(peer, team_->context, tag, {address(range), size_of(range)})
                                     : engine.receive(peer, team_->context, tag, {address(range), size_of(range)});
-    if (engine.is_complete(id) && engine.status(id).code == ErrorCode::exhausted) {
+    if (engine.is_complete(id) && engine.status(id).code == ErrorCode::would_block) {
         engine.release(id);
         return false;
     }

@@ -22,7 +22,7 @@ class Sending final : public msg::Task {
         const Status status = engine.status(operation_);
         engine.release(operation_);
         has_begun_ = false;
-        if (status.code == ErrorCode::exhausted) return std::nullopt; // no room now
+        if (status.code == ErrorCode::would_block) return std::nullopt; // no room now
         return status;
     }
     void fail(const Status&) override {}

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "msg/engine_impl.hpp"
 
 namespace verbena::msg {
@@ -89,6 +91,7 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
 void Engine::Impl::give_back(const SpentBuffer& spent) {
     if (!manager.repost(spent.id)) [[unlikely]] {
         // No room, or the queue pair is broken, in which case nobody misses the buffer.
+        ++receive_refusals;
         if (manager.is_shared() || manager.channel(spent.rank).state == peer::Channel::State::connected) {
             unposted.push_back(spent);
         }
@@ -221,7 +224,10 @@ void Engine::Impl::on_retired(const peer::SlotContext& context, const wire::Comp
     // First the channel: fail_channel() leaves operations alone that have requests in flight, this one included. What a
     // shared queue pair's peer refuses is that one request's failure.
     if (failed && !(is_one_sided && manager.is_shared() && is_refusal(status))) [[unlikely]] {
-        fail_channel(context.rank, completion, name_of(purpose));
+        note_flushed(context.rank, completion);
+        fail_channel(context.rank, completion,
+                     fmt::format("{} of {} bytes, {} requests posted after it,", name_of(purpose), context.bytes,
+                                 manager.channel(context.rank).send_queue->ledger().in_flight()));
     }
     // Nothing is posted from here: slots of this completion that are not visited yet still hold their contexts.
     PeerState& peer = peers[context.rank];
@@ -234,6 +240,7 @@ void Engine::Impl::on_retired(const peer::SlotContext& context, const wire::Comp
 
 void Engine::Impl::on_receive_failed(peer::BufferId buffer, const wire::Completion& completion) {
     if (!manager.is_shared()) {
+        note_flushed(manager.rank_of_queue(buffer.queue), completion);
         fail_channel(manager.rank_of_queue(buffer.queue), completion, "RECEIVE");
         return;
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "msg/engine_impl.hpp"
 
 namespace verbena::msg {
@@ -42,6 +44,7 @@ Engine::Impl::Impl(Engine& owner, wire::Device& opened, mem::Spaces& known_space
         throw Error(ErrorCode::unavailable,
                     device.describe() + ": messages need a transport that is reliable and keeps their order");
     }
+    shares_slots = manager.is_shared() && options.size > 2;
 }
 
 Engine::Impl::~Impl() = default;
@@ -171,8 +174,19 @@ ChannelInfo Engine::describe(std::uint32_t rank) const {
     info.remote_access = identity.native_rma ? "RDMA" : "the peer's engine";
     info.atomics = identity.native_atomics ? "the device; swap by compare-and-swap" : "the peer's engine";
     info.divergences = channel.send_queue->divergences();
+    if (info.divergences > 0) {
+        const peer::Divergence& last = channel.send_queue->last_divergence();
+        info.last_divergence = fmt::format(
+            "{} at request {}: {} of {} slots taken, every {}th signaled, {} posted since the last signaled one",
+            verbena::describe(Cause{Origin::system_errno, last.native_errno, 0}), last.request, last.in_flight,
+            last.capacity, last.interval, last.unsignaled_tail);
+    }
+    info.receive_divergences = impl_->receive_refusals;
+    info.queued_bytes = impl_->peers[rank].backlog.bytes();
     info.violations = impl_->violations;
     info.failure = channel.failure_record;
+    info.flushed = channel.flushed;
+    if (channel.flushed > 0) info.failure += fmt::format("; {} requests flushed", channel.flushed);
     return info;
 }
 

@@ -6,12 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <verbena/admission.hpp>
 #include <verbena/endpoint.hpp>
 #include <verbena/error.hpp>
 #include <verbena/memory.hpp>
@@ -36,7 +38,7 @@ struct EngineOptions {
     std::uint32_t eager_limit = 8192;           ///< bytes
     std::uint32_t inline_limit = 220;           ///< bytes, header included
     std::uint64_t unexpected_limit = 64u << 20; ///< bytes
-    std::uint32_t backlog_limit = 65536;        ///< operations waiting for one peer
+    std::uint64_t backlog_limit = 256u << 20;   ///< bytes waiting for one peer
     std::uint32_t max_mtu_bytes = 4096;
     std::uint8_t ack_timeout = 14;
     std::uint8_t retry_count = 6;
@@ -106,7 +108,8 @@ class Engine {
     void connect(std::uint32_t peer, std::span<const std::byte> remote);
 
     /// Starts a message. The buffer must stay until the operation is complete. `rank` may be this rank. An operation
-    /// that cannot start (no such memory, channel down) is returned complete with its status.
+    /// that cannot start (no such memory, channel down) is returned complete with its status; that is would_block where
+    /// the back-log has no room for it.
     OperationId send(std::uint32_t rank, Context context, Tag tag, std::span<const std::byte> message);
     OperationId receive(std::uint32_t rank, Context context, Tag tag, std::span<std::byte> buffer);
     /// Puts, gets or does an atomic on the memory of `rank`. What is wrong with the arguments ends it at once. A put is
@@ -118,6 +121,15 @@ class Engine {
     /// atomic is visible in its memory; with the first failure of a put that was complete before it failed.
     OperationId flush(std::uint32_t rank);
     OperationId start(std::unique_ptr<Task> task);
+
+    /// What holds up the peer's back-log, and how full that is.
+    [[nodiscard]] WouldBlock would_block(std::uint32_t rank) const noexcept;
+    /// A message of so many bytes would be taken.
+    [[nodiscard]] bool has_room(std::uint32_t rank, std::uint64_t bytes) const noexcept;
+    /// Calls once, from progress(), as soon as that is so, or the channel has ended.
+    void on_room(std::uint32_t rank, std::uint64_t bytes, std::function<void()> callback);
+    /// Not ok once the channel has ended, or before it is connected: with the cause.
+    [[nodiscard]] Status channel_status(std::uint32_t rank) const noexcept;
 
     [[nodiscard]] bool is_complete(OperationId id) const noexcept;
     [[nodiscard]] Status status(OperationId id) const noexcept; ///< would_block while not complete

@@ -11,11 +11,13 @@
 ///   emulation_target.cpp such requests are carried out and answered
 ///   order_gate.cpp       what must wait for what came before
 ///   pump.cpp             work that waited for room goes on
+///   admission.cpp        how much may wait, and who is told of room
 ///   completion.cpp       an operation ends
 ///   failure.cpp          a channel ends
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,7 +68,7 @@ struct HeldRequest {
 
 /// What the engine knows about one peer beyond its channel. Progress-thread only.
 struct PeerState {
-    OperationQueue backlog;  ///< sends and flushes that wait for room, in order
+    Backlog backlog;         ///< sends and flushes that wait for room, in order
     OperationQueue finishes; ///< receives whose `finished` has to go out
     OperationQueue fetches;  ///< receives with READs left to post
     OperationQueue posted;   ///< receives that wait for their message
@@ -95,6 +97,13 @@ struct PeerState {
     Room waiting_for = Room::yes;
     std::uint32_t down_steps = 0; ///< steps for which the queue pair refused everything without saying why
     bool active = false;          ///< in Impl::active
+};
+
+/// Somebody who waits for room in a peer's back-log.
+struct RoomWatch {
+    std::uint32_t rank = 0;
+    std::uint64_t bytes = 0;
+    std::function<void()> callback;
 };
 
 /// A receive buffer whose message has been taken in.
@@ -208,9 +217,14 @@ struct Engine::Impl final : peer::Sink {
     std::size_t progress();
     void pump(std::uint32_t rank);
     void activate(std::uint32_t rank);
+    void read_events(); ///< into `events`, to be acted on by the next poll_events()
     void poll_events();
     /// Counts steps for which a queue pair takes nothing, and ends the channel when that does not end.
     void note_channel_down(std::uint32_t rank);
+
+    // admission.cpp
+    [[nodiscard]] bool backlog_takes(std::uint32_t rank, std::uint64_t bytes) const noexcept;
+    void call_room_watches();
 
     // completion.cpp
     void complete(std::uint32_t index, const Status& status);
@@ -222,7 +236,10 @@ struct Engine::Impl final : peer::Sink {
 
     // failure.cpp
     void fail_channel(std::uint32_t rank, const Status& status, const std::string& sentence);
-    void fail_channel(std::uint32_t rank, const wire::Completion& completion, const char* what);
+    /// What failed, and with what context it was posted: one sentence with all that an operator would ask for.
+    void fail_channel(std::uint32_t rank, const wire::Completion& completion, const std::string& what);
+    /// A completion that says no more than that its queue pair is over.
+    void note_flushed(std::uint32_t rank, const wire::Completion& completion) noexcept;
 
     /// The wire itself writes and reads a peer's memory, and keeps peers to what they were granted.
     [[nodiscard]] bool has_native_rma() const noexcept;
@@ -240,9 +257,14 @@ struct Engine::Impl final : peer::Sink {
     std::vector<PeerState> peers;
     std::vector<std::uint32_t> active; ///< peers with work that waits for room
     std::vector<std::uint32_t> tasks;
-    std::vector<Listener*> listeners;  ///< by context; short, or with gaps
+    std::vector<Listener*> listeners; ///< by context; short, or with gaps
+    std::vector<RoomWatch> room_watches;
+    bool shares_slots = false;         ///< one send queue serves several peers
     std::vector<SpentBuffer> unposted; ///< receive buffers that the device had no room for
     std::uint64_t idle_steps = 0;
+    std::uint64_t receive_refusals = 0;   ///< receives that a provider refused though it must have had room
+    std::vector<wire::AsyncEvent> events; ///< read and not acted on
+    std::string last_event = "none";
     std::uint64_t violations = 0;   ///< messages that no verbena of this version sends, on a shared queue pair
     peer::QueuePairManager manager; ///< last: goes first, so that nothing arrives while the rest is taken down
 };

@@ -24,17 +24,24 @@ ErrorCode code_of(wire::CompletionStatus status) noexcept {
     }
 }
 
-void Engine::Impl::fail_channel(std::uint32_t rank, const wire::Completion& completion, const char* what) {
+void Engine::Impl::note_flushed(std::uint32_t rank, const wire::Completion& completion) noexcept {
+    if (completion.status == wire::CompletionStatus::flushed) ++manager.channel(rank).flushed;
+}
+
+void Engine::Impl::fail_channel(std::uint32_t rank, const wire::Completion& completion, const std::string& what) {
     if (manager.channel(rank).state == peer::Channel::State::failed) return;
+    read_events(); // what the device says is part of the record
     const wire::QueuePairInfo pair = manager.queue_pair_of(rank).describe();
     Status status;
     status.code = code_of(completion.status);
     status.scope = Scope::channel;
     status.cause = completion.cause;
-    fail_channel(rank, status,
-                 fmt::format("{} failed: {}; local {}; remote {}; path MTU {}, timeout code {}, {} retries", what,
-                             verbena::describe(completion.cause), pair.local, pair.remote, pair.path_mtu_bytes,
-                             options.ack_timeout, options.retry_count));
+    fail_channel(
+        rank, status,
+        fmt::format("{} failed: {}; local {}; remote {}; path MTU {}, timeout code {}, {} retries; last event of "
+                    "the device: {}",
+                    what, verbena::describe(completion.cause), pair.local, pair.remote, pair.path_mtu_bytes,
+                    options.ack_timeout, options.retry_count, last_event));
 }
 
 void Engine::Impl::fail_channel(std::uint32_t rank, const Status& status, const std::string& sentence) {
@@ -68,7 +75,8 @@ void Engine::Impl::fail_channel(std::uint32_t rank, const Status& status, const 
             complete(index, channel.failure);
         }
     }
-    peer.backlog = peer.finishes = peer.fetches = peer.posted = peer.swaps = {};
+    peer.backlog = {};
+    peer.finishes = peer.fetches = peer.posted = peer.swaps = {};
     peer.queued = peer.awaiting_finished = peer.answers = peer.looping = 0;
     peer.unsynced = false;
     const std::vector<HeldRequest> requests = std::exchange(peer.requests, {});

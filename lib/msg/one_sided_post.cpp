@@ -33,6 +33,8 @@ Room Engine::Impl::post_rdma(PeerState& peer, peer::Channel& channel, wire::Work
     request.peer = channel.handle;
     context.purpose = static_cast<std::uint32_t>(writes ? Purpose::write : Purpose::fetch);
     context.rank = channel.rank;
+    context.bytes = 0;
+    for (const wire::Sge& sge : request.sges) context.bytes += sge.length;
     switch (channel.send_queue->post(request, context)) {
     case peer::SendQueue::Posted::yes:
         break;

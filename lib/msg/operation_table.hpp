@@ -138,4 +138,36 @@ class OperationQueue {
     std::uint32_t tail_ = no_operation;
 };
 
+/// Operations that wait for room, with what they hold: the messages' bytes, and what the table keeps for each.
+class Backlog {
+  public:
+    [[nodiscard]] static constexpr std::uint64_t cost(std::uint64_t message_bytes) noexcept {
+        return message_bytes + sizeof(OperationState);
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+    [[nodiscard]] std::uint32_t front() const noexcept { return queue_.front(); }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+    void push(OperationTable& table, std::uint32_t index) noexcept {
+        bytes_ += cost(table[index].length);
+        queue_.push(table, index);
+    }
+    /// Takes the front out, a message of so many bytes whose successor was `next`: it may be gone by now.
+    void drop_front(std::uint32_t next, std::uint64_t message_bytes) noexcept {
+        bytes_ -= cost(message_bytes);
+        queue_.drop_front(next);
+    }
+    template <class Matches>
+    std::uint32_t take(OperationTable& table, Matches&& matches) noexcept {
+        const std::uint32_t index = queue_.take(table, matches);
+        if (index != no_operation) bytes_ -= cost(table[index].length);
+        return index;
+    }
+
+  private:
+    OperationQueue queue_;
+    std::uint64_t bytes_ = 0;
+};
+
 } // namespace verbena::msg

@@ -15,6 +15,24 @@ constexpr std::uint64_t steps_between_event_polls = 8192;
 /// A queue pair in error refuses requests a little before its first error completion can be polled.
 constexpr std::uint32_t steps_before_giving_up = 100'000;
 
+constexpr std::uint32_t starts_of_a_peer_in_a_step = 16;
+
+std::string text_of(const wire::AsyncEvent& event) {
+    switch (event.kind) {
+    case wire::AsyncEventKind::port_active:
+        return fmt::format("port {} became active", event.number);
+    case wire::AsyncEventKind::port_error:
+        return fmt::format("port {} went down", event.number);
+    case wire::AsyncEventKind::queue_pair_fatal:
+        return fmt::format("queue pair {:#x} reports a fatal error", event.number);
+    case wire::AsyncEventKind::completion_queue_error:
+        return "a completion queue failed";
+    case wire::AsyncEventKind::device_removed:
+        return "the device was removed";
+    }
+    return "unknown";
+}
+
 } // namespace
 
 void Engine::Impl::activate(std::uint32_t rank) {
@@ -27,6 +45,7 @@ std::size_t Engine::Impl::progress() {
     std::size_t handled = manager.poll(*this);
     if (!unposted.empty()) [[unlikely]]
         retry_give_back();
+    if (active.size() > 1) std::rotate(active.begin(), active.begin() + 1, active.end()); // each is first in turn
     for (std::size_t i = 0; i < active.size();) {
         const std::uint32_t rank = active[i];
         pump(rank);
@@ -55,6 +74,8 @@ std::size_t Engine::Impl::progress() {
         complete(index, *status);
         ++handled;
     }
+    if (!room_watches.empty()) [[unlikely]]
+        call_room_watches();
     if (handled == 0 && ++idle_steps % steps_between_event_polls == 0) poll_events();
     return handled;
 }
@@ -77,13 +98,16 @@ void Engine::Impl::pump(std::uint32_t rank) {
         if (room == Room::yes) peer.fetches.pop(operations);
     }
     is_down = is_down || room == Room::channel_down;
-    while (!peer.backlog.empty()) {
+    // Where others wait as well nobody takes more than his share of a step.
+    std::uint32_t left = active.size() > 1 ? starts_of_a_peer_in_a_step : no_operation;
+    while (!peer.backlog.empty() && left-- > 0) {
         const std::uint32_t index = peer.backlog.front();
-        // Out of the list first: a start that completes may free the operation.
+        // Before it starts: a start that completes may free the operation.
         const std::uint32_t next = operations[index].next;
+        const std::uint64_t bytes = operations[index].length;
         peer.waiting_for = start(index);
         if (peer.waiting_for != Room::yes) break;
-        peer.backlog.drop_front(next);
+        peer.backlog.drop_front(next, bytes);
         --peer.queued;
     }
     is_down = is_down || (!peer.backlog.empty() && peer.waiting_for == Room::channel_down);
@@ -107,28 +131,30 @@ void Engine::Impl::note_channel_down(std::uint32_t rank) {
                              queue.last_errno() != 0 ? verbena::describe(status.cause) : "no cause is reported"));
 }
 
+void Engine::Impl::read_events() {
+    std::array<wire::AsyncEvent, 8> read;
+    for (const wire::AsyncEvent& event : std::span(read).first(device.poll_async(read))) {
+        last_event = text_of(event);
+        events.push_back(event);
+    }
+}
+
 void Engine::Impl::poll_events() {
-    std::array<wire::AsyncEvent, 8> events;
-    for (const wire::AsyncEvent& event : std::span(events).first(device.poll_async(events))) {
+    read_events();
+    for (const wire::AsyncEvent& event : std::exchange(events, {})) {
         Status status;
         status.scope = Scope::device;
         status.code = ErrorCode::device_failed;
-        std::string what;
         switch (event.kind) {
         case wire::AsyncEventKind::device_removed:
-            what = "the device was removed";
-            break;
         case wire::AsyncEventKind::completion_queue_error:
-            what = "a completion queue failed";
             break;
         case wire::AsyncEventKind::queue_pair_fatal:
             // A peer's request that could not be served does this, and nothing else may tell of it.
             status.scope = Scope::channel;
             status.code = ErrorCode::peer_lost;
             if (const std::uint32_t rank = manager.rank_of_number(event.number); rank < options.size) {
-                fail_channel(
-                    rank, status,
-                    fmt::format("{}: queue pair {:#x} reports a fatal error", device.describe(), event.number));
+                fail_channel(rank, status, fmt::format("{}: {}", device.describe(), text_of(event)));
             }
             continue;
         case wire::AsyncEventKind::port_error: // the transport timers decide: links come back
@@ -136,7 +162,8 @@ void Engine::Impl::poll_events() {
             continue;
         }
         for (std::uint32_t rank = 0; rank < options.size; ++rank) {
-            if (rank != options.rank) fail_channel(rank, status, fmt::format("{}: {}", device.describe(), what));
+            if (rank != options.rank)
+                fail_channel(rank, status, fmt::format("{}: {}", device.describe(), text_of(event)));
         }
     }
 }

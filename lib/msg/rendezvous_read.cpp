@@ -97,7 +97,8 @@ Room Engine::Impl::post_fetches(std::uint32_t index) {
         request.sges = {&sge, 1};
         request.remote = {state.remote.address + state.fetched, state.remote.rkey};
         request.peer = channel.handle;
-        switch (channel.send_queue->post(request, {static_cast<std::uint32_t>(Purpose::read), state.rank, index})) {
+        switch (
+            channel.send_queue->post(request, {static_cast<std::uint32_t>(Purpose::read), state.rank, index, bytes})) {
         case peer::SendQueue::Posted::yes:
             break;
         case peer::SendQueue::Posted::refused:

@@ -31,7 +31,12 @@ Room Engine::Impl::start(std::uint32_t index) {
 
 Room Engine::Impl::room_for_message(const peer::Channel& channel) const noexcept {
     if (channel.credits.available() == 0) return Room::peer_credit;
-    return channel.send_queue->has_room() ? Room::yes : Room::send_queue;
+    if (!channel.send_queue->has_room()) return Room::send_queue;
+    // Where one queue serves several peers, none takes more slots than it leaves: one that is dead or slow holds some
+    // of them for long, and never all.
+    const bool has_share =
+        !shares_slots || channel.outstanding < std::max(channel.send_queue->ledger().available(), 1u);
+    return has_share ? Room::yes : Room::send_queue;
 }
 
 Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span<const std::byte> payload,
@@ -60,7 +65,7 @@ Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span
     if (want_signal) request.flags |= wire::signaled;
     if (bytes <= queue.inline_bytes()) request.flags |= wire::inlined;
 
-    switch (queue.post(request, {static_cast<std::uint32_t>(Purpose::message), channel.rank, no_operation})) {
+    switch (queue.post(request, {static_cast<std::uint32_t>(Purpose::message), channel.rank, no_operation, bytes})) {
     case peer::SendQueue::Posted::yes:
         break;
     case peer::SendQueue::Posted::refused:

@@ -74,8 +74,8 @@ OperationId Engine::Impl::launch(std::uint32_t index) {
     if (peer.backlog.empty()) {
         peer.waiting_for = start(index);
         if (peer.waiting_for == Room::yes || operations[index].complete) return id;
-    } else if (peer.queued >= options.backlog_limit) {
-        complete(index, ErrorCode::exhausted);
+    } else if (!backlog_takes(rank, operations[index].length)) {
+        complete(index, ErrorCode::would_block);
         return id;
     }
     operations[index].held = true;

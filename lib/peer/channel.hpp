@@ -36,6 +36,7 @@ struct Channel {
     std::uint64_t messages_sent = 0;    ///< posted
     std::uint64_t messages_retired = 0; ///< of these; on one queue pair in order
     std::uint64_t messages_received = 0;
+    std::uint64_t flushed = 0;        ///< requests, of both halves, that ended because the queue pair did
     Status failure = not_connected(); ///< first root cause; until connected, that it is not
     std::string failure_record;       ///< the same as one full sentence
 };

@@ -32,6 +32,8 @@ SendQueue::Posted SendQueue::post(wire::WorkRequest& request, const SlotContext&
         was_invalid_ = result.refusal != wire::Refusal::queue_full && result.refusal != wire::Refusal::queue_broken;
         if (result.refusal != wire::Refusal::queue_full) return Posted::broken;
         ++divergences_;
+        last_divergence_ = {ledger_.next(),     ledger_.in_flight(),       ledger_.capacity(),
+                            ledger_.interval(), ledger_.unsignaled_tail(), result.native_errno};
         return Posted::refused;
     }
     contexts_[slot] = context;

@@ -19,7 +19,18 @@ struct SlotContext {
     std::uint32_t purpose = 0;   ///< the owner's own
     std::uint32_t rank = 0;      ///< peer that the request goes to
     std::uint32_t operation = 0; ///< the owner's own
+    std::uint32_t bytes = 0;     ///< that the request moves
     std::byte* buffer = nullptr; ///< the owner's own: the slot's buffer, where a response lands in it
+};
+
+/// The ledger at the moment when a provider refused although the ledger had room.
+struct Divergence {
+    std::uint64_t request = 0; ///< counted from the first of its queue
+    std::uint32_t in_flight = 0;
+    std::uint32_t capacity = 0;
+    std::uint32_t interval = 0;        ///< every so many requests one is signaled
+    std::uint32_t unsignaled_tail = 0; ///< posted since the last signaled one
+    int native_errno = 0;              ///< positive
 };
 
 class SendQueue {
@@ -39,6 +50,8 @@ class SendQueue {
     [[nodiscard]] const flow::SendQueueLedger& ledger() const noexcept { return ledger_; }
     [[nodiscard]] std::uint32_t inline_bytes() const noexcept { return queue_pair_.granted().inline_bytes; }
     [[nodiscard]] std::uint64_t divergences() const noexcept { return divergences_; }
+    /// The last one; meaningful where divergences() > 0.
+    [[nodiscard]] const Divergence& last_divergence() const noexcept { return last_divergence_; }
     /// errno of the last request that was not taken, and whether it was the request's fault, not the queue's.
     [[nodiscard]] int last_errno() const noexcept { return last_errno_; }
     [[nodiscard]] bool was_invalid() const noexcept { return was_invalid_; }
@@ -94,6 +107,7 @@ class SendQueue {
     std::vector<std::byte> slots_memory_;
     std::unique_ptr<wire::MemoryRegion> memory_region_;
     std::uint64_t divergences_ = 0;
+    Divergence last_divergence_;
     int last_errno_ = 0;
     bool was_invalid_ = false;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "sim/event_queue.hpp"
@@ -30,10 +31,11 @@ struct Statistics {
     std::uint64_t duplicates = 0;
     std::uint64_t provoked_refusals = 0; ///< of sends: posts refused though there was room
     std::uint64_t provoked_receive_refusals = 0;
-    std::uint64_t provoked_rnr = 0;      ///< RNR NAKs though a receive was posted
-    std::uint64_t overtaken_fetches = 0; ///< READs and atomics that took effect later than they arrived
-    std::uint64_t late_writes = 0;       ///< WRITEs likewise
-    std::uint64_t withheld_flushes = 0;  ///< requests that an error left without a completion
+    std::uint64_t provoked_rnr = 0;             ///< RNR NAKs though a receive was posted
+    std::uint64_t overtaken_fetches = 0;        ///< READs and atomics that took effect later than they arrived
+    std::uint64_t late_writes = 0;              ///< WRITEs likewise
+    std::uint64_t withheld_flushes = 0;         ///< requests that an error left without a completion
+    std::uint64_t most_fetches_outstanding = 0; ///< READs and atomics of one queue pair at a time
     // The user's own accounting is wrong where one of these is not zero.
     std::uint64_t queue_full = 0;         ///< posts to a send queue that had no slot: ENOMEM
     std::uint64_t receive_queue_full = 0; ///< likewise for receives
@@ -52,6 +54,7 @@ struct Statistics {
         overtaken_fetches += other.overtaken_fetches;
         late_writes += other.late_writes;
         withheld_flushes += other.withheld_flushes;
+        most_fetches_outstanding = std::max(most_fetches_outstanding, other.most_fetches_outstanding);
         queue_full += other.queue_full;
         receive_queue_full += other.receive_queue_full;
         completion_queue_overruns += other.completion_queue_overruns;

@@ -60,7 +60,11 @@ void QueuePair::transmit(std::uint32_t index) {
         finish(index, stream.next, device_.personality().codes.bad_local_key);
         return;
     }
-    if (fetching && !request->sent) ++stream.fetches_outstanding;
+    if (fetching && !request->sent) {
+        ++stream.fetches_outstanding;
+        std::uint64_t& most = device_.fabric().count().most_fetches_outstanding;
+        most = std::max<std::uint64_t>(most, stream.fetches_outstanding);
+    }
     request->sent = true;
     request->sent_at = now;
     travel(index, stream.next++, EventKind::arrival, device_.occupy_link(now, fetching ? 0 : request->length));

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -34,6 +36,18 @@ struct SimJob {
             }
         }
     }
+
+    /// A refusal that nobody provoked is a fault of the ledger: no test passes with one.
+    ~SimJob() {
+        const sim::Statistics& nic = fabric.statistics();
+        if (nic.queue_full + nic.receive_queue_full == 0) return;
+        std::fprintf(stderr, "%llu posts to a full send queue, %llu to a full receive queue\n",
+                     static_cast<unsigned long long>(nic.queue_full),
+                     static_cast<unsigned long long>(nic.receive_queue_full));
+        std::abort();
+    }
+    SimJob(const SimJob&) = delete;
+    SimJob& operator=(const SimJob&) = delete;
 
     msg::Engine& operator[](std::uint32_t rank) { return *engines[rank]; }
 

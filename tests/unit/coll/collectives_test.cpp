@@ -121,7 +121,7 @@ TEST_CASE("collectives work with the smallest windows and queues, over a provide
     options.receive_window = window;
     options.send_depth = window;
     options.eager_limit = 256;
-    options.backlog_limit = 1; // a second waiting send is told exhausted
+    options.backlog_limit = 1; // a second waiting send is told would_block
     sim::FabricOptions fabric;
     fabric.faults.jitter_ns = 5000;
     fabric.faults.refuse_post = 0.05;

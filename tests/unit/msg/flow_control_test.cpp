@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "msg/operation_table.hpp"
 #include "sim_job.hpp"
 
 using namespace verbena;
@@ -71,16 +72,16 @@ TEST_CASE("messages nobody asked for stay within their limit, the sender stalls,
     }
 }
 
-TEST_CASE("beyond the back-log limit a send ends as exhausted, and asking again succeeds") {
+TEST_CASE("beyond the back-log limit a send ends with would_block and its cause, and asking again succeeds") {
     msg::EngineOptions options;
     options.receive_window = 1;
-    options.backlog_limit = 4;
+    options.backlog_limit = 4 * msg::Backlog::cost(8);
     SimJob job(2, 13, sim::mlx5_like(), options);
     std::vector<msg::OperationId> accepted;
     msg::OperationId refused{};
     for (;;) {
         const auto send = job[0].send(1, 0, 0, number(accepted.size()));
-        if (job[0].status(send).code == ErrorCode::exhausted) {
+        if (job[0].status(send).code == ErrorCode::would_block && job[0].is_complete(send)) {
             refused = send;
             break;
         }
@@ -88,6 +89,10 @@ TEST_CASE("beyond the back-log limit a send ends as exhausted, and asking again 
         REQUIRE(accepted.size() < 100);
     }
     CHECK(accepted.size() == 5); // one on its way, four waiting
+    const WouldBlock why = job[0].would_block(1);
+    CHECK(why.cause == WaitsFor::peer_credit);
+    CHECK(why.waiting_bytes == options.backlog_limit);
+    CHECK(why.limit_bytes == options.backlog_limit);
     std::uint64_t got = 0;
     for (std::uint64_t i = 0; i < accepted.size(); ++i) {
         const auto receive = job[1].receive(0, 0, 0, std::as_writable_bytes(std::span(&got, 1)));

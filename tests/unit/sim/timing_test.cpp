@@ -118,3 +118,37 @@ TEST_CASE("jitter delays a message by no more than it may, and nothing overtakes
     CHECK(rig.fabric.now() >= 16 * 21 + 2000);
     CHECK(rig.fabric.now() <= 16 * 21 + 2000 + 2 * 5000);
 }
+
+TEST_CASE("P19: of 32 READs never more are outstanding than the smaller of the two ends' limits") {
+    const auto [ours, theirs] = GENERATE(table<std::uint8_t, std::uint8_t>({{16, 8}, {8, 16}, {4, 1}, {1, 4}}));
+    CAPTURE(int{ours}, int{theirs});
+    Fabric fabric(1);
+    const auto a = fabric.device({});
+    const auto b = fabric.device({});
+    const auto queue_a = a->create_completion_queue(64);
+    const auto queue_b = b->create_completion_queue(64);
+    wire::QueuePairOptions options;
+    options.send_depth = 64;
+    options.send_cq = options.receive_cq = queue_a.get();
+    options.max_read_atomic = ours;
+    const auto reader = a->create_queue_pair(options);
+    options.send_cq = options.receive_cq = queue_b.get();
+    options.max_read_atomic = theirs;
+    const auto target = b->create_queue_pair(options);
+    reader->connect(target->address());
+    target->connect(reader->address());
+    CHECK(reader->granted().max_read_atomic == std::min(ours, theirs));
+    conformance::Buffer local(*a, 8);
+    conformance::Buffer remote(*b, 8);
+    const std::array sges{local.sge()};
+    for (std::uint64_t i = 0; i < 32; ++i) {
+        const auto read = conformance::request(i, wire::Opcode::rdma_read, sges, remote.remote());
+        REQUIRE(reader->post_send({&read, 1}).accepted == 1);
+    }
+    fabric.run_until_idle();
+    CHECK(fabric.statistics().most_fetches_outstanding == std::min(ours, theirs));
+    std::array<wire::Completion, 64> out;
+    const std::size_t count = queue_a->poll(out);
+    CHECK(count == 32);
+    for (const auto& each : std::span(out).first(count)) CHECK(each.status == wire::CompletionStatus::success);
+}
