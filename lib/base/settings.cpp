@@ -68,6 +68,8 @@ constexpr std::array rows = {
         "messages kept for receives not yet posted; beyond it the senders wait"},
     Row{"backlog-limit", Form::number, "65536", "operations", 1, 1 << 30,
         "operations that may wait for room to one peer; beyond it they end as exhausted"},
+    Row{"ordering", Form::choice, "hazard", "", 0, 0,
+        "order of puts, gets and atomics, relaxed is the program's own business: relaxed, hazard, strict"},
     Row{"spin-polls", Form::number, "", "polls", 0, no_limit,
         "empty polls before a waiting rank yields its core; empty: 2000, or 0 with fewer cores than ranks"},
     Row{"gpu", Form::choice, "auto", "", 0, 0, "load the CUDA plug-in: auto, off, required"},
