@@ -13,6 +13,7 @@
 #include <verbena/admission.hpp>
 #include <verbena/export.hpp>
 #include <verbena/operation.hpp>
+#include <verbena/ordering.hpp>
 #include <verbena/remote_region.hpp>
 
 namespace verbena {
@@ -37,8 +38,12 @@ struct ChannelInfo {
     std::string waiting_for;          ///< why they wait: "send queue", "peer credit"; empty when none do
     std::uint64_t messages_sent = 0;
     std::uint64_t messages_received = 0;
-    std::string remote_access;     ///< who puts and gets: "RDMA", or "the peer's engine" where the device cannot
-    std::string atomics;           ///< who counts: "the device; swap by compare-and-swap", or "the peer's engine"
+    std::string remote_access; ///< who puts and gets: "RDMA", or "the peer's engine" where the device cannot
+    std::string atomics;       ///< who counts: "the device; swap by compare-and-swap", or "the peer's engine"
+    Ordering ordering = Ordering::hazard;
+    std::uint64_t fences = 0;      ///< operations that carried a fence because of what they overlap
+    std::uint64_t order_waits = 0; ///< operations that waited for earlier ones because of what they overlap
+    std::uint64_t untracked = 0;   ///< of those, because too many were unfinished to watch one more
     std::uint64_t divergences = 0; ///< refusals of the provider that the ledger did not foresee
     std::string last_divergence;   ///< the ledger when the last one happened; empty while there was none
     std::uint64_t receive_divergences = 0; ///< the same for receives, of all channels of this rank
@@ -95,6 +100,8 @@ class VERBENA_API Endpoint {
                                std::uint64_t desired, std::uint64_t* before = nullptr);
     Operation swap(const RemoteRegion& at, std::uint64_t offset, std::uint64_t value, std::uint64_t* before = nullptr);
 
+    /// For what is started later on this endpoint. The setting `ordering` says how it begins.
+    void set_ordering(Ordering ordering);
     /// What is started later on this endpoint takes effect at the peer after all that was started before.
     void fence();
     /// Completes when every earlier send on this endpoint has been acknowledged by the peer's device, and every earlier

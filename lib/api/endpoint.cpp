@@ -103,6 +103,10 @@ Operation Endpoint::swap(const RemoteRegion& at, std::uint64_t offset, std::uint
     return core_->operation([&](msg::Engine& engine) { return engine.one_sided(rank_, call); });
 }
 
+void Endpoint::set_ordering(Ordering ordering) {
+    if (core_->engine) core_->engine->set_ordering(rank_, ordering);
+}
+
 void Endpoint::fence() {
     const detail::Gate::Pass pass = core_->gate->enter();
     if (core_->engine) core_->engine->fence(rank_);

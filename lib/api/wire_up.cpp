@@ -170,10 +170,18 @@ void agree(RuntimeCore& core, Deadline deadline) {
                                    [&](const Selection& selection) { return transport_of(selection) == transport; });
 }
 
+Ordering ordering_named(const std::string& text) {
+    for (const Ordering each : {Ordering::relaxed, Ordering::strict}) {
+        if (text == name(each)) return each;
+    }
+    return Ordering::hazard;
+}
+
 msg::EngineOptions engine_options(const RuntimeCore& core) {
     const Settings& settings = core.settings;
     msg::EngineOptions options;
     options.job = core.identity;
+    options.ordering = ordering_named(settings.text("ordering"));
     options.rank = core.job.rank;
     options.size = core.job.size;
     options.receive_window = static_cast<std::uint32_t>(settings.number("receive-window"));

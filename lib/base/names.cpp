@@ -5,6 +5,7 @@
 #include <verbena/device.hpp>
 #include <verbena/group.hpp>
 #include <verbena/memory.hpp>
+#include <verbena/ordering.hpp>
 #include <verbena/settings.hpp>
 
 namespace verbena {
@@ -60,6 +61,17 @@ std::optional<Value> value_in(const std::array<std::pair<Value, std::string_view
 
 std::string_view name(Collective collective) noexcept { return name_in(collectives, collective); }
 std::optional<Collective> collective_of(std::string_view name) noexcept { return value_in(collectives, name); }
+std::string_view name(Ordering ordering) noexcept {
+    switch (ordering) {
+    case Ordering::relaxed:
+        return "relaxed";
+    case Ordering::hazard:
+        return "hazard";
+    case Ordering::strict:
+        return "strict";
+    }
+    return "unknown";
+}
 std::string_view name(DataType type) noexcept { return name_in(data_types, type); }
 std::string_view name(ReduceOp op) noexcept { return name_in(reduce_ops, op); }
 std::optional<DataType> data_type_of(std::string_view name) noexcept { return value_in(data_types, name); }

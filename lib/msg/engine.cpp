@@ -35,7 +35,9 @@ Engine::Impl::Impl(Engine& owner, wire::Device& opened, mem::Spaces& known_space
       staging(known_spaces.space(known_spaces.has_plugin() ? MemoryKind::pinned : MemoryKind::host)),
       unexpected(wanted.unexpected_limit),
       peers(wanted.size),
+      hazards(order::rules_of(opened.capabilities()), wanted.watched_operations),
       manager(opened, manager_options(wanted)) {
+    for (PeerState& peer : peers) peer.ordering = options.ordering;
     registrations->identity.job = options.job;
     registrations->identity.owner = options.rank;
     registrations->identity.native_rma = has_native_rma();
@@ -75,6 +77,8 @@ OperationId Engine::flush(std::uint32_t rank) { return impl_->flush(rank); }
 OperationId Engine::one_sided(std::uint32_t rank, const OneSidedCall& call) { return impl_->one_sided(rank, call); }
 
 void Engine::fence(std::uint32_t rank) { impl_->fence(rank); }
+
+void Engine::set_ordering(std::uint32_t rank, Ordering ordering) { impl_->set_ordering(rank, ordering); }
 
 OperationId Engine::start(std::unique_ptr<Task> task) {
     const std::uint32_t index = impl_->operations.acquire(OperationState::Kind::task, rank(), 0, 0);
@@ -173,6 +177,10 @@ ChannelInfo Engine::describe(std::uint32_t rank) const {
     const RemoteRegion::Fields& identity = impl_->registrations->identity;
     info.remote_access = identity.native_rma ? "RDMA" : "the peer's engine";
     info.atomics = identity.native_atomics ? "the device; swap by compare-and-swap" : "the peer's engine";
+    info.ordering = impl_->peers[rank].ordering;
+    info.fences = impl_->peers[rank].fences;
+    info.order_waits = impl_->peers[rank].order_waits;
+    info.untracked = impl_->peers[rank].untracked;
     info.divergences = channel.send_queue->divergences();
     if (info.divergences > 0) {
         const peer::Divergence& last = channel.send_queue->last_divergence();

@@ -17,6 +17,7 @@
 #include <verbena/endpoint.hpp>
 #include <verbena/error.hpp>
 #include <verbena/memory.hpp>
+#include <verbena/ordering.hpp>
 #include <verbena/remote_region.hpp>
 
 #include "wire/types.hpp"
@@ -44,6 +45,8 @@ struct EngineOptions {
     std::uint8_t retry_count = 6;
     std::uint64_t job = 0;         ///< goes into remote regions: one of another job is noticed
     std::vector<bool> shares_gpus; ///< by rank: on this host, and sees every GPU that we see; empty: nobody does
+    Ordering ordering = Ordering::hazard;
+    std::uint32_t watched_operations = 256; ///< unfinished ones whose memory is watched for hazards
 };
 
 /// Separates message spaces: a message matches only receives of its own context. 0 is the user's; groups use others.
@@ -117,6 +120,7 @@ class Engine {
     OperationId one_sided(std::uint32_t rank, const OneSidedCall& call);
     /// What comes later to `rank` takes effect after what came before.
     void fence(std::uint32_t rank);
+    void set_ordering(std::uint32_t rank, Ordering ordering);
     /// Completes when every earlier send to `rank` has been acknowledged by its device, and every earlier put and
     /// atomic is visible in its memory; with the first failure of a put that was complete before it failed.
     OperationId flush(std::uint32_t rank);

@@ -29,6 +29,7 @@
 #include "msg/operation_table.hpp"
 #include "msg/registrations.hpp"
 #include "msg/unexpected.hpp"
+#include "order/hazard_tracker.hpp"
 #include "peer/queue_pair_manager.hpp"
 #include "wire/device.hpp"
 
@@ -50,13 +51,6 @@ enum class Room : std::uint8_t {
 };
 [[nodiscard]] const char* name(Room room) noexcept;
 
-/// What an operation must do for its place in the order.
-enum class Gate : std::uint8_t {
-    go,
-    fence, ///< carry the fence flag
-    wait,  ///< be posted only after what came before is complete
-};
-
 /// What fails for itself where the queue pair serves on; the others are the peer's or the device's end.
 [[nodiscard]] ErrorCode code_of(wire::CompletionStatus status) noexcept;
 
@@ -77,12 +71,17 @@ struct PeerState {
     std::uint32_t awaiting_finished = 0; ///< rendezvous sends that the peer has not fetched yet
 
     // One-sided, ours.
-    OperationQueue swaps;               ///< swaps whose next compare-and-swap has to be posted
-    std::uint32_t looping = 0;          ///< swaps by compare-and-swap that have not succeeded yet
-    std::uint32_t fetches_out = 0;      ///< READs and atomics posted and not retired
-    std::uint32_t writes_out = 0;       ///< WRITEs posted and not retired
-    std::uint32_t answers = 0;          ///< requests that the peer has not answered
-    bool fence_next = false;            ///< fence() was called: the next operation carries it
+    OperationQueue swaps;          ///< swaps whose next compare-and-swap has to be posted
+    std::uint32_t looping = 0;     ///< swaps by compare-and-swap that have not succeeded yet
+    std::uint32_t fetches_out = 0; ///< READs and atomics posted and not retired
+    std::uint32_t writes_out = 0;  ///< WRITEs posted and not retired
+    std::uint32_t answers = 0;     ///< requests that the peer has not answered
+    bool fence_next = false;       ///< fence() was called: the next operation carries it
+    Ordering ordering = Ordering::hazard;
+    std::uint64_t fences = 0;
+    std::uint64_t order_waits = 0;
+    std::uint64_t untracked = 0;
+    order::QueuedMemory queued_memory;  ///< of what is one-sided in `backlog`
     bool unsynced = false;              ///< requests without an answer since the last sync
     Status put_failure{};               ///< the first since the last flush, of a put that was complete
     wire::RemoteAddress last_written{}; ///< where the last WRITE went
@@ -138,11 +137,11 @@ struct Engine::Impl final : peer::Sink {
     void retire_one_sided(const peer::SlotContext& context, wire::CompletionStatus status, Cause cause);
 
     // one_sided_post.cpp
-    [[nodiscard]] Room post_put(PeerState& peer, peer::Channel& channel, std::uint32_t index, Gate gate);
-    [[nodiscard]] Room post_get(PeerState& peer, peer::Channel& channel, std::uint32_t index, Gate gate);
-    [[nodiscard]] Room post_atomic(PeerState& peer, peer::Channel& channel, std::uint32_t index, Gate gate);
+    [[nodiscard]] Room post_put(PeerState& peer, peer::Channel& channel, std::uint32_t index, order::Relation gate);
+    [[nodiscard]] Room post_get(PeerState& peer, peer::Channel& channel, std::uint32_t index, order::Relation gate);
+    [[nodiscard]] Room post_atomic(PeerState& peer, peer::Channel& channel, std::uint32_t index, order::Relation gate);
     [[nodiscard]] Room post_word(PeerState& peer, peer::Channel& channel, const RemotePlace& to, std::uint64_t word,
-                                 Gate gate);
+                                 std::uint32_t operation, order::Relation gate);
     [[nodiscard]] Room post_rdma(PeerState& peer, peer::Channel& channel, wire::WorkRequest& request,
                                  peer::SlotContext context);
     [[nodiscard]] Room post_write_probe(PeerState& peer, peer::Channel& channel);
@@ -168,7 +167,18 @@ struct Engine::Impl final : peer::Sink {
 
     // order_gate.cpp
     void fence(std::uint32_t rank);
-    [[nodiscard]] Gate gate_of(const PeerState& peer, const OperationState& state) const noexcept;
+    void set_ordering(std::uint32_t rank, Ordering ordering);
+    /// What it must do for its place in the order, before the first of it is posted.
+    [[nodiscard]] order::Relation gate_of(PeerState& peer, OperationState& state) noexcept;
+    /// It is posted, and unfinished from now on; and it is finished.
+    void watch(PeerState& peer, OperationState& state) noexcept;
+    void unwatch(OneSidedState& own) noexcept;
+    [[nodiscard]] order::Touch touch_of(const OperationState& state) const noexcept;
+    [[nodiscard]] bool is_watched(const OperationState& state) const noexcept;
+    /// An older operation waits to be posted to another peer, and touches the same memory here.
+    [[nodiscard]] bool would_pass(const order::Touch& touch, std::uint64_t sequence) const noexcept;
+    /// It leaves the back-log.
+    void note_dequeued(PeerState& peer, OperationState::Kind kind) noexcept;
 
     // send.cpp
     [[nodiscard]] Room start(std::uint32_t index);
@@ -259,7 +269,9 @@ struct Engine::Impl final : peer::Sink {
     std::vector<std::uint32_t> tasks;
     std::vector<Listener*> listeners; ///< by context; short, or with gaps
     std::vector<RoomWatch> room_watches;
-    bool shares_slots = false;         ///< one send queue serves several peers
+    bool shares_slots = false; ///< one send queue serves several peers
+    std::uint64_t last_sequence = 0;
+    order::HazardTracker hazards;      ///< of all peers: what overlaps here need not be one peer's
     std::vector<SpentBuffer> unposted; ///< receive buffers that the device had no room for
     std::uint64_t idle_steps = 0;
     std::uint64_t receive_refusals = 0;   ///< receives that a provider refused though it must have had room

@@ -67,6 +67,7 @@ void Engine::Impl::fail_channel(std::uint32_t rank, const Status& status, const 
             continue;
         }
         (void)unstage(state, 0);
+        unwatch(state.one_sided);
         state.held = false;
         if (state.complete) {
             operations.release_if_done(index);
@@ -79,6 +80,7 @@ void Engine::Impl::fail_channel(std::uint32_t rank, const Status& status, const 
     peer.finishes = peer.fetches = peer.posted = peer.swaps = {};
     peer.queued = peer.awaiting_finished = peer.answers = peer.looping = 0;
     peer.unsynced = false;
+    peer.queued_memory = {};
     const std::vector<HeldRequest> requests = std::exchange(peer.requests, {});
     for (std::size_t i = std::exchange(peer.first_request, 0); i < requests.size(); ++i) {
         give_back({requests[i].buffer, rank, false});

@@ -106,10 +106,10 @@ Room Engine::Impl::start_one_sided(PeerState& peer, peer::Channel& channel, std:
         end_one_sided(index);
         return Room::yes;
     }
-    Gate gate = Gate::go;
+    order::Relation gate = order::Relation::ordered;
     if (!own.started) {
         gate = gate_of(peer, state);
-        if (gate == Gate::wait) return Room::order;
+        if (gate == order::Relation::wait) return Room::order;
     }
     Room room = Room::yes;
     if (is_atomic(own.kind)) {
@@ -119,23 +119,30 @@ Room Engine::Impl::start_one_sided(PeerState& peer, peer::Channel& channel, std:
     } else {
         room = own.native ? post_get(peer, channel, index, gate) : request_get(peer, channel, index);
     }
+    if (own.started && own.token == order::HazardTracker::none) watch(peer, state);
     if (room != Room::yes) return room;
     own.all_posted = true;
     state.held = true;
-    if (state.in_flight == 0 && own.answers == 0) end_one_sided(index);
+    if (state.in_flight == 0 && own.answers == 0) {
+        end_one_sided(index);
+    } else if (own.copies && state.status.code == ErrorCode::would_block) {
+        Status status; // the caller may go on; what it touches over there is watched until it is done
+        status.source = state.rank;
+        status.bytes = state.length;
+        complete(index, status);
+    }
     return Room::yes;
 }
 
 void Engine::Impl::retire_one_sided(const peer::SlotContext& context, wire::CompletionStatus status, Cause cause) {
     PeerState& peer = peers[context.rank];
     const bool failed = status != wire::CompletionStatus::success;
-    if (context.operation == no_operation) {
-        if (failed && peer.put_failure.ok()) {
-            peer.put_failure.code = code_of(status);
-            peer.put_failure.cause = cause;
-        }
-        return;
+    const bool was_complete = context.operation == no_operation || operations[context.operation].complete;
+    if (failed && was_complete && peer.put_failure.ok()) {
+        peer.put_failure.code = code_of(status);
+        peer.put_failure.cause = cause;
     }
+    if (context.operation == no_operation) return;
     OperationState& state = operations[context.operation];
     OneSidedState& own = state.one_sided;
     --state.in_flight;
@@ -175,6 +182,7 @@ void Engine::Impl::end_one_sided(std::uint32_t index) {
     const peer::Channel& channel = manager.channel(state.rank);
     const bool is_down = channel.state == peer::Channel::State::failed;
     if (!is_down && (!own.all_posted || own.answers > 0)) return; // pump() goes on with it
+    unwatch(own);
     const bool has_failed = state.status.code != ErrorCode::would_block;
     const bool was_got = own.kind == RequestKind::get && !is_down && !has_failed;
     const ErrorCode copied = unstage(state, was_got ? state.length : 0);

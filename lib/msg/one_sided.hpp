@@ -6,6 +6,7 @@
 
 #include "msg/engine.hpp"
 #include "msg/header.hpp"
+#include "order/hazard_tracker.hpp"
 #include "wire/types.hpp"
 
 namespace verbena::msg {
@@ -24,10 +25,14 @@ struct OneSidedState {
     bool fenced = false;       ///< the caller's fence() came just before it
     bool is_reachable = false; ///< its buffer is known to the device, or need not be
     bool started = false;      ///< something of it is posted
+    bool copies = false;       ///< put: its bytes are in the slot when it is posted, and free
+    bool has_waited = false;   ///< for its place in the order; counted once
     bool all_posted = false;   ///< nothing of it is left to post
     bool has_signal = false;   ///< a signal that is not posted yet follows the data
     bool bounced = false;      ///< get: it lands in the slot's buffer, and is copied from there
-    std::uint32_t answers = 0; ///< requests that the peer has not answered
+    order::HazardTracker::Token token = order::HazardTracker::none; ///< while it is watched
+    std::uint64_t sequence = 0; ///< place in the program's order, among all peers' operations
+    std::uint32_t answers = 0;  ///< requests that the peer has not answered
     RemotePlace place{};
     RemotePlace signal{};
     std::uint64_t signal_value = 0;

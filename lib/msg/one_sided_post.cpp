@@ -16,7 +16,7 @@ std::byte* aligned(std::byte* buffer) noexcept {
     return buffer + (word_bytes - address % word_bytes) % word_bytes;
 }
 
-std::uint8_t flags_for(Gate gate) noexcept { return gate == Gate::fence ? wire::fence : 0; }
+std::uint8_t flags_for(order::Relation gate) noexcept { return gate == order::Relation::fence ? wire::fence : 0; }
 
 } // namespace
 
@@ -53,14 +53,16 @@ Room Engine::Impl::post_rdma(PeerState& peer, peer::Channel& channel, wire::Work
     return Room::yes;
 }
 
-Room Engine::Impl::post_put(PeerState& peer, peer::Channel& channel, std::uint32_t index, Gate gate) {
+Room Engine::Impl::post_put(PeerState& peer, peer::Channel& channel, std::uint32_t index, order::Relation gate) {
     OperationState& state = operations[index];
     OneSidedState& own = state.one_sided;
     peer::SendQueue& queue = *channel.send_queue;
-    const bool signal_waits = own.has_signal && !device.capabilities().ordered_writes;
+    const bool is_ordered = device.capabilities().ordered_writes;
     const std::uint64_t largest = std::min(largest_request_bytes, device.capabilities().max_message_bytes);
-    const bool copies = state.length <= std::min<std::uint64_t>(channel.message_bytes, largest);
-    if (!own.is_reachable && !copies) {
+    own.copies = state.length <= std::min<std::uint64_t>(channel.message_bytes, largest);
+    // What comes behind a copied put is in order where the device keeps it; elsewhere it must know when that is done.
+    const std::uint32_t operation = own.copies && is_ordered ? no_operation : index;
+    if (!own.is_reachable && !own.copies) {
         if (device.capabilities().needs_local_key || state.space != nullptr) {
             const wire::MemoryRegion* region = nullptr;
             const ErrorCode reachable = make_reachable(state, state.length, Access::none, region);
@@ -82,8 +84,8 @@ Room Engine::Impl::post_put(PeerState& peer, peer::Channel& channel, std::uint32
         request.sges = {&sge, 1};
         request.remote = {own.place.wire.address + state.fetched, own.place.wire.rkey};
         peer::SlotContext context;
-        context.operation = copies && !signal_waits ? no_operation : index;
-        if (copies) {
+        context.operation = operation;
+        if (own.copies) {
             std::byte* const place = queue.next_buffer() + state.fetched;
             if (state.space == nullptr) {
                 std::memcpy(place, sge.address, bytes);
@@ -103,8 +105,9 @@ Room Engine::Impl::post_put(PeerState& peer, peer::Channel& channel, std::uint32
         state.fetched += bytes;
     }
     if (!own.has_signal) return Room::yes;
-    if (signal_waits && state.in_flight > 0) return Room::order;
-    const Room room = post_word(peer, channel, own.signal, own.signal_value, own.started ? Gate::go : gate);
+    if (!is_ordered && state.in_flight > 0) return Room::order;
+    const Room room = post_word(peer, channel, own.signal, own.signal_value, is_ordered ? no_operation : index,
+                                own.started ? order::Relation::ordered : gate);
     if (room != Room::yes) return room;
     own.has_signal = false;
     own.started = true;
@@ -112,7 +115,7 @@ Room Engine::Impl::post_put(PeerState& peer, peer::Channel& channel, std::uint32
 }
 
 Room Engine::Impl::post_word(PeerState& peer, peer::Channel& channel, const RemotePlace& to, std::uint64_t word,
-                             Gate gate) {
+                             std::uint32_t operation, order::Relation gate) {
     peer::SendQueue& queue = *channel.send_queue;
     if (!queue.has_room()) return Room::send_queue;
     std::byte* const place = aligned(queue.next_buffer());
@@ -125,11 +128,11 @@ Room Engine::Impl::post_word(PeerState& peer, peer::Channel& channel, const Remo
     request.flags = flags_for(gate);
     if (queue.inline_bytes() >= sizeof word) request.flags |= wire::inlined;
     peer::SlotContext context;
-    context.operation = no_operation;
+    context.operation = operation;
     return post_rdma(peer, channel, request, context);
 }
 
-Room Engine::Impl::post_get(PeerState& peer, peer::Channel& channel, std::uint32_t index, Gate gate) {
+Room Engine::Impl::post_get(PeerState& peer, peer::Channel& channel, std::uint32_t index, order::Relation gate) {
     OperationState& state = operations[index];
     OneSidedState& own = state.one_sided;
     peer::SendQueue& queue = *channel.send_queue;
@@ -177,7 +180,7 @@ Room Engine::Impl::post_get(PeerState& peer, peer::Channel& channel, std::uint32
     return Room::yes;
 }
 
-Room Engine::Impl::post_atomic(PeerState& peer, peer::Channel& channel, std::uint32_t index, Gate gate) {
+Room Engine::Impl::post_atomic(PeerState& peer, peer::Channel& channel, std::uint32_t index, order::Relation gate) {
     OneSidedState& own = operations[index].one_sided;
     peer::SendQueue& queue = *channel.send_queue;
     if (!queue.has_room()) return Room::send_queue;

@@ -89,7 +89,7 @@ void Engine::Impl::pump(std::uint32_t rank) {
     bool is_down = room == Room::channel_down;
     if (peer.has_requests()) serve_held(rank);
     for (room = Room::yes; room == Room::yes && !peer.swaps.empty();) {
-        room = post_atomic(peer, channel, peer.swaps.front(), Gate::go);
+        room = post_atomic(peer, channel, peer.swaps.front(), order::Relation::ordered);
         if (room == Room::yes) peer.swaps.pop(operations);
     }
     is_down = is_down || room == Room::channel_down;
@@ -105,10 +105,12 @@ void Engine::Impl::pump(std::uint32_t rank) {
         // Before it starts: a start that completes may free the operation.
         const std::uint32_t next = operations[index].next;
         const std::uint64_t bytes = operations[index].length;
+        const OperationState::Kind kind = operations[index].kind;
         peer.waiting_for = start(index);
         if (peer.waiting_for != Room::yes) break;
         peer.backlog.drop_front(next, bytes);
         --peer.queued;
+        note_dequeued(peer, kind);
     }
     is_down = is_down || (!peer.backlog.empty() && peer.waiting_for == Room::channel_down);
     if (is_down) {

@@ -24,7 +24,7 @@ Room Engine::Impl::start(std::uint32_t index) {
     peer::Channel& channel = manager.channel(state.rank);
     if (state.kind == OperationState::Kind::flush) return start_flush(peer, channel, index);
     if (state.kind == OperationState::Kind::one_sided) return start_one_sided(peer, channel, index);
-    if (gate_of(peer, state) != Gate::go) return Room::order;
+    if (gate_of(peer, state) != order::Relation::ordered) return Room::order;
     if (state.length + header_bytes <= channel.message_bytes) return start_eager(channel, index);
     return start_rendezvous(peer, channel, index);
 }

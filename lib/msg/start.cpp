@@ -71,6 +71,7 @@ OperationId Engine::Impl::launch(std::uint32_t index) {
         return id;
     }
     operations[index].one_sided.fenced = std::exchange(peer.fence_next, false);
+    operations[index].one_sided.sequence = ++last_sequence;
     if (peer.backlog.empty()) {
         peer.waiting_for = start(index);
         if (peer.waiting_for == Room::yes || operations[index].complete) return id;
@@ -78,7 +79,9 @@ OperationId Engine::Impl::launch(std::uint32_t index) {
         complete(index, ErrorCode::would_block);
         return id;
     }
-    operations[index].held = true;
+    OperationState& state = operations[index];
+    state.held = true;
+    if (state.kind == OperationState::Kind::one_sided) peer.queued_memory.add(touch_of(state));
     peer.backlog.push(operations, index);
     ++peer.queued;
     activate(rank);
@@ -112,6 +115,7 @@ OperationId Engine::Impl::flush(std::uint32_t rank) {
         complete(index, manager.channel(rank).failure);
     } else {
         operations[index].held = true;
+        operations[index].one_sided.sequence = ++last_sequence;
         peers[rank].backlog.push(operations, index);
         ++peers[rank].queued;
         activate(rank);
@@ -131,6 +135,7 @@ void Engine::Impl::cancel(std::uint32_t index) {
         if (state.one_sided.started) return;                              // it goes to its end
         if (peer.backlog.take(operations, is_it) == no_operation) return; // the peer knows of it
         --peer.queued;
+        note_dequeued(peer, state.kind);
     }
     state.held = false;
     complete(index, ErrorCode::cancelled);
