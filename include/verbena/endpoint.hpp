@@ -20,6 +20,7 @@ using Tag = std::uint64_t;
 struct ChannelInfo {
     std::uint32_t rank = 0;
     std::string state;         ///< queue-pair state "RTS", "ERR"; "ready" where the backend has none
+    std::string transport;     ///< "RC", "UD"; empty where the backend has but one
     std::string local_address; ///< "rxe1 port 1 GID 1 ::ffff:10.9.0.1 (RoCE v2) qp 0x11"
     std::string remote_address;
     unsigned local_mtu_bytes = 0; ///< active MTU of this end; 0 where there is none
@@ -37,7 +38,12 @@ struct ChannelInfo {
     std::string atomics;           ///< who counts: "the device; swap by compare-and-swap", or "the peer's engine"
     std::uint64_t divergences = 0; ///< refusals of the provider that the ledger did not foresee
     std::uint64_t violations = 0;  ///< messages of no rank of this job that reached this rank's shared queue pair
-    std::string failure;           ///< the first root cause; empty while healthy
+    // UD: what the library's own transport did; else 0.
+    std::uint64_t packets_sent = 0;       ///< to this peer
+    std::uint64_t packets_repeated = 0;   ///< of them, sent again
+    std::uint64_t packets_duplicated = 0; ///< of this peer, that arrived a second time
+    std::uint64_t packets_refused = 0;    ///< that arrived and were of no peer of this job: strays, or forged
+    std::string failure;                  ///< the first root cause; empty while healthy
 };
 
 /// A view of the way to one peer: copy it freely, it must not outlive its Runtime. One caller at a time.

@@ -152,8 +152,9 @@ ChannelInfo Engine::describe(std::uint32_t rank) const {
     info.rank = rank;
     if (rank == this->rank() || rank >= size()) return info;
     const peer::Channel& channel = impl_->manager.channel(rank);
-    const wire::QueuePairInfo pair = impl_->manager.queue_pair_of(rank).describe();
+    const wire::QueuePairInfo pair = impl_->manager.describe(rank);
     info.state = wire::name(pair.state);
+    info.transport = pair.transport;
     info.local_address = pair.local;
     info.remote_address = pair.remote;
     info.local_mtu_bytes = pair.local_mtu_bytes;
@@ -172,6 +173,10 @@ ChannelInfo Engine::describe(std::uint32_t rank) const {
     info.atomics = identity.native_atomics ? "the device; swap by compare-and-swap" : "the peer's engine";
     info.divergences = channel.send_queue->divergences();
     info.violations = impl_->violations;
+    info.packets_sent = pair.packets_sent;
+    info.packets_repeated = pair.packets_repeated;
+    info.packets_duplicated = pair.packets_duplicated;
+    info.packets_refused = pair.packets_refused;
     info.failure = channel.failure_record;
     return info;
 }

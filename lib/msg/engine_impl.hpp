@@ -178,8 +178,10 @@ struct Engine::Impl final : peer::Sink {
                     wire::CompletionStatus status) override;
     void on_message(peer::BufferId buffer, std::span<std::byte> message) override;
     void on_receive_failed(peer::BufferId buffer, const wire::Completion& completion) override;
-    /// True when the receive buffer may go back at once.
-    bool arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer, std::span<std::byte> payload);
+    /// What becomes of the receive buffer, and of its credit, when a message has been looked at.
+    enum class Spent : std::uint8_t { all, buffer_only, nothing };
+    [[nodiscard]] Spent arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer,
+                                     std::span<std::byte> payload);
     void arrive_rendezvous(std::uint32_t rank, const Header& header, const RendezvousBody& body);
     void tell_listener(std::uint32_t rank, const Header& header) const noexcept;
     void arrive_finished(std::uint32_t rank, const Header& header);

@@ -26,11 +26,15 @@ ErrorCode code_of(wire::CompletionStatus status) noexcept {
 
 void Engine::Impl::fail_channel(std::uint32_t rank, const wire::Completion& completion, const char* what) {
     if (manager.channel(rank).state == peer::Channel::State::failed) return;
-    const wire::QueuePairInfo pair = manager.queue_pair_of(rank).describe();
+    const wire::QueuePairInfo pair = manager.describe(rank);
     Status status;
     status.code = code_of(completion.status);
     status.scope = Scope::channel;
     status.cause = completion.cause;
+    if (!pair.failure.empty()) { // a transport of ours knows more than its completion can say
+        fail_channel(rank, status, pair.failure);
+        return;
+    }
     fail_channel(rank, status,
                  fmt::format("{} failed: {}; local {}; remote {}; path MTU {}, timeout code {}, {} retries", what,
                              verbena::describe(completion.cause), pair.local, pair.remote, pair.path_mtu_bytes,

@@ -92,7 +92,7 @@ void Engine::Impl::pump(std::uint32_t rank) {
         return;
     }
     peer.down_steps = 0;
-    if (channel.credits.wants_bare_grant() && channel.send_queue->has_room()) send_bare_grant(channel);
+    if (channel.credits.wants_bare_grant() && channel.has_room()) send_bare_grant(channel);
 }
 
 void Engine::Impl::note_channel_down(std::uint32_t rank) {
@@ -129,6 +129,13 @@ void Engine::Impl::poll_events() {
                 fail_channel(
                     rank, status,
                     fmt::format("{}: queue pair {:#x} reports a fatal error", device.describe(), event.number));
+            }
+            continue;
+        case wire::AsyncEventKind::peer_unreachable:
+            status.scope = Scope::channel;
+            status.code = ErrorCode::peer_lost;
+            if (const std::uint32_t rank = manager.rank_of_handle(event.number); rank < options.size) {
+                fail_channel(rank, status, manager.describe(rank).failure);
             }
             continue;
         case wire::AsyncEventKind::port_error: // the transport timers decide: links come back

@@ -29,7 +29,7 @@ Room Engine::Impl::start(std::uint32_t index) {
 
 Room Engine::Impl::room_for_message(const peer::Channel& channel) const noexcept {
     if (channel.credits.available() == 0) return Room::peer_credit;
-    return channel.send_queue->has_room() ? Room::yes : Room::send_queue;
+    return channel.has_room() ? Room::yes : Room::send_queue;
 }
 
 Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span<const std::byte> payload,
@@ -58,7 +58,7 @@ Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span
     if (want_signal) request.flags |= wire::signaled;
     if (bytes <= queue.inline_bytes()) request.flags |= wire::inlined;
 
-    switch (queue.post(request, {static_cast<std::uint32_t>(Purpose::message), channel.rank, no_operation})) {
+    switch (channel.post(request, {static_cast<std::uint32_t>(Purpose::message), channel.rank, no_operation})) {
     case peer::SendQueue::Posted::yes:
         break;
     case peer::SendQueue::Posted::refused:
@@ -68,7 +68,6 @@ Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span
         channel.credits = before;
         return Room::channel_down;
     }
-    ++channel.outstanding;
     ++channel.messages_sent;
     return Room::yes;
 }
@@ -168,7 +167,7 @@ Room Engine::Impl::start_flush(PeerState& peer, peer::Channel& channel, std::uin
 Room Engine::Impl::send_finished(PeerState& peer, std::uint32_t index) {
     OperationState& state = operations[index];
     peer::Channel& channel = manager.channel(state.rank);
-    if (!channel.send_queue->has_room()) return Room::send_queue; // it takes no credit
+    if (!channel.has_room()) return Room::send_queue; // it takes no credit
     Header header = header_for(MessageKind::finished, state);
     header.length = state.to_fetch;
     header.operation = state.remote_operation;
