@@ -98,6 +98,7 @@ Json to_json(const Selection& selection) {
             {"device", selection.device},
             {"port", selection.port},
             {"gid_index", selection.gid_index},
+            {"transport", selection.transport},
             {"reason", selection.reason},
             {"warning", selection.warning},
             {"rejected", list(selection.rejected, [](const Rejection& rejection) {

@@ -110,6 +110,7 @@ std::vector<Field> Session::description() {
                                  word("reason", "chosen because", selection.reason)};
     if (peer_) {
         const ChannelInfo channel = peer_->describe();
+        if (!channel.transport.empty()) fields.push_back(word("transport", "transport", channel.transport));
         if (!channel.local_address.empty()) fields.push_back(word("local_address", "local", channel.local_address));
         if (!channel.remote_address.empty()) fields.push_back(word("remote_address", "remote", channel.remote_address));
         if (channel.path_mtu_bytes != 0)

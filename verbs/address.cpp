@@ -9,7 +9,8 @@
 namespace verbena::verbs {
 namespace {
 
-constexpr std::array magic = {std::byte{'V'}, std::byte{'B'}, std::byte{'R'}, std::byte{'C'}};
+constexpr std::array rc_magic = {std::byte{'V'}, std::byte{'B'}, std::byte{'R'}, std::byte{'C'}};
+constexpr std::array ud_magic = {std::byte{'V'}, std::byte{'B'}, std::byte{'U'}, std::byte{'D'}};
 constexpr std::uint32_t max_24_bit = 0xffffff;
 constexpr std::array<std::string_view, 3> gid_types = {"IB", "RoCE v1", "RoCE v2"};
 
@@ -18,7 +19,7 @@ struct Field {
     std::size_t size;
 };
 constexpr Field version{4, 2}, size{6, 2}, number{8, 4}, psn{12, 4}, lid{16, 2}, port{18, 1}, link_layer{19, 1},
-    mtu{20, 2}, read_atomic{22, 2}, gid_type{24, 1}, zero_1{25, 1}, gid_index{26, 2}, zero_2{28, 4}, gid{32, 16},
+    mtu{20, 2}, read_atomic{22, 2}, gid_type{24, 1}, zero_1{25, 1}, gid_index{26, 2}, qkey{28, 4}, gid{32, 16},
     device{48, 32}, netdev{80, 16};
 static_assert(netdev.offset + netdev.size == address_bytes && address_bytes <= wire::max_address_bytes);
 
@@ -68,11 +69,12 @@ bool is_mtu(std::uint32_t bytes) { return bytes >= 256 && bytes <= 4096 && (byte
 
 wire::Address encode(const QueuePairAddress& address) {
     wire::Address out(address_bytes);
-    std::copy(magic.begin(), magic.end(), out.begin());
+    std::ranges::copy(address.qkey == 0 ? rc_magic : ud_magic, out.begin());
     put(out, version, address_version);
     put(out, size, address_bytes);
     put(out, number, address.number);
     put(out, psn, address.psn);
+    put(out, qkey, address.qkey);
     put(out, lid, address.lid);
     put(out, port, address.port);
     put(out, link_layer, static_cast<std::uint32_t>(address.link_layer));
@@ -88,14 +90,17 @@ wire::Address encode(const QueuePairAddress& address) {
 
 QueuePairAddress decode(std::span<const std::byte> in) {
     if (in.size() != address_bytes) refuse(fmt::format("it has {} bytes instead of {}", in.size(), address_bytes));
-    if (!std::equal(magic.begin(), magic.end(), in.begin())) refuse("it does not begin with VBRC");
+    const auto& magic = get(in, qkey) == 0 ? rc_magic : ud_magic;
+    if (!std::equal(magic.begin(), magic.end(), in.begin()))
+        refuse("it begins with neither VBRC nor VBUD as its Q_Key says");
     if (get(in, version) != address_version || get(in, size) != address_bytes) {
         refuse(fmt::format("it is of version {}, {} bytes; ours is {}, {} bytes", get(in, version), get(in, size),
                            address_version, address_bytes));
     }
-    if (get(in, zero_1) != 0 || get(in, zero_2) != 0) refuse("a reserved byte is not zero");
+    if (get(in, zero_1) != 0) refuse("a reserved byte is not zero");
     QueuePairAddress address;
     address.number = get_in(in, number, 1, max_24_bit, "queue pair number");
+    address.qkey = get(in, qkey);
     address.psn = get_in(in, psn, 0, max_24_bit, "PSN");
     address.lid = static_cast<std::uint16_t>(get(in, lid));
     address.port = static_cast<std::uint8_t>(get_in(in, port, 1, 255, "port"));

@@ -2,10 +2,10 @@
 /// What two queue pairs tell each other before they connect, as bytes: fixed layout, versioned, little-endian.
 ///
 ///     offset size                          offset size
-///      0     4   magic "VBRC"               24    1   GID type: 0 IB, 1 RoCE v1, 2 RoCE v2
+///      0     4   magic "VBRC"; UD "VBUD"   24    1   GID type: 0 IB, 1 RoCE v1, 2 RoCE v2
 ///      4     2   version                    25    1   zero
 ///      6     2   size of all, bytes         26    2   GID index
-///      8     4   queue pair number (24 bit) 28    4   zero
+///      8     4   queue pair number (24 bit) 28    4   Q_Key of UD; RC zero
 ///     12     4   first PSN (24 bit)         32   16   GID, network order
 ///     16     2   LID                        48   32   device name, zero-padded
 ///     18     1   port                       80   16   interface name, zero-padded
@@ -28,6 +28,7 @@ enum class LinkLayer : std::uint8_t { infiniband = 1, ethernet = 2 };
 struct QueuePairAddress {
     std::uint32_t number = 0;
     std::uint32_t psn = 0;
+    std::uint32_t qkey = 0; ///< of a UD queue pair; 0: it is an RC one
     std::uint16_t lid = 0;
     std::uint8_t port = 1;
     LinkLayer link_layer = LinkLayer::ethernet;

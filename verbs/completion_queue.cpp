@@ -57,7 +57,8 @@ std::size_t CompletionQueue::poll_native(std::span<wire::Completion> out) {
         const int polled = ibv_poll_cq(queue_.get(), wanted, batch_.data());
         if (polled < 0) [[unlikely]]
             device_.note_broken_completion_queue();
-        for (int i = 0; i < polled; ++i) out[filled++] = completion_of(batch_[static_cast<std::size_t>(i)]);
+        const std::uint32_t grh_bytes = device_.capabilities().grh_bytes;
+        for (int i = 0; i < polled; ++i) out[filled++] = completion_of(batch_[static_cast<std::size_t>(i)], grh_bytes);
         if (polled < wanted) break;
     }
     return filled;

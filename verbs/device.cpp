@@ -39,6 +39,7 @@ Device::Device(const Selection& selection) : context_(open_context(selection.dev
     query_device();
     query_port(selection);
     choose_partition();
+    if (selection.transport == "ud") become_datagram();
     errno = 0;
     protection_domain_.reset(ibv_alloc_pd(context_.get()));
     if (protection_domain_ == nullptr) throw errno_error(errno, "ibv_alloc_pd on " + describe());
@@ -103,6 +104,14 @@ void Device::choose_partition() {
                     "the subnet manager gives partition keys: look at its partition configuration");
     }
     pkey_index_ = static_cast<std::uint16_t>(chosen);
+}
+
+void Device::become_datagram() {
+    capabilities_.connected = capabilities_.reliable = capabilities_.ordered = false;
+    capabilities_.rdma_read = capabilities_.rdma_write = capabilities_.write_with_imm = false;
+    capabilities_.atomics = capabilities_.native_fence = false;
+    capabilities_.max_message_bytes = endpoint_.active_mtu_bytes; // Soft-RoCE loses longer ones without a word
+    capabilities_.grh_bytes = sizeof(ibv_grh);
 }
 
 std::string Device::describe() const { return describe_endpoint(endpoint_); }

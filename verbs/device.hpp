@@ -27,6 +27,8 @@ class Device final : public wire::Device {
     [[nodiscard]] ibv_context& context() noexcept { return *context_; }
     [[nodiscard]] ibv_pd& protection_domain() noexcept { return *protection_domain_; }
     [[nodiscard]] const ibv_device_attr& attributes() const noexcept { return attributes_; }
+    /// Its queue pairs are UD ones; else RC.
+    [[nodiscard]] bool is_datagram() const noexcept { return !capabilities_.connected; }
     [[nodiscard]] std::uint16_t pkey_index() const noexcept { return pkey_index_; }
 
     /// This end of every queue pair; number, PSN and read depth are the queue pair's own.
@@ -42,6 +44,7 @@ class Device final : public wire::Device {
     void query_port(const Selection& selection);
     void take_gid(const PortInfo& port, int index);
     void choose_partition();
+    void become_datagram();
 
     Context context_;
     ProtectionDomain protection_domain_;

@@ -236,6 +236,16 @@ int choose_pkey(std::span<const std::uint16_t> table) {
     return limited;
 }
 
+TransportChoice choose_transport(const Settings& settings) {
+    const std::string& wanted = settings.text("transport");
+    if (wanted != "auto") return {wanted, fmt::format("transport {} was asked for", wanted)};
+    const std::int64_t ranks = settings.is_set("size") ? settings.number("size") : 1;
+    const std::int64_t limit = settings.number("ud-from");
+    const bool many = ranks >= limit;
+    return {many ? "ud" : "rc",
+            fmt::format("transport {}: {} ranks, and ud-from is {}", many ? "ud" : "rc", ranks, limit)};
+}
+
 std::vector<Selection> candidates(std::span<const DeviceInfo> devices, const Settings& settings,
                                   std::vector<Rejection>& rejected) {
     std::vector<Selection> result;
@@ -258,6 +268,11 @@ std::vector<Selection> candidates(std::span<const DeviceInfo> devices, const Set
                  : "no RDMA device is called so or lies behind a network interface of that name; there are " + known});
     }
     std::stable_sort(result.begin(), result.end(), Order{devices});
+    const TransportChoice transport = choose_transport(settings);
+    for (Selection& selection : result) {
+        selection.transport = transport.transport;
+        selection.reason += "; " + transport.reason;
+    }
     return result;
 }
 

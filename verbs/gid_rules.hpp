@@ -37,6 +37,14 @@ enum class Reach : std::uint8_t { ipv4, ipv6, link_local };
 /// "::ffff:10.9.0.1 (RoCE v2, eth1)"
 [[nodiscard]] std::string describe(const GidInfo& gid);
 
+/// RC, or UD where one queue pair shall reach all peers.
+struct TransportChoice {
+    std::string transport; ///< "rc", "ud"
+    std::string reason;
+};
+/// The setting transport; auto is rc below ud-from ranks.
+[[nodiscard]] TransportChoice choose_transport(const Settings& settings);
+
 [[nodiscard]] std::vector<Selection> candidates(std::span<const DeviceInfo> devices, const Settings& settings,
                                                 std::vector<Rejection>& rejected);
 

@@ -22,6 +22,7 @@ using ProtectionDomain = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
 using CompletionChannel = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
 using CompletionQueueHandle = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
 using QueuePairHandle = std::unique_ptr<ibv_qp, Destroy<ibv_destroy_qp>>;
+using AddressHandle = std::unique_ptr<ibv_ah, Destroy<ibv_destroy_ah>>;
 using MemoryRegionHandle = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
 
 } // namespace verbena::verbs

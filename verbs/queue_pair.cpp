@@ -28,6 +28,9 @@ CompletionQueue* queue_of(wire::CompletionQueue* queue, const Device& device) {
 
 std::uint32_t random_psn() { return std::random_device()() & 0xffffff; }
 
+/// Never 0. The high bit would make it one of the privileged Q_Keys (IBTA 10.2.5).
+std::uint32_t random_qkey() { return (std::random_device()() & 0x7fffffff) | 1; }
+
 ibv_mtu mtu_code(std::uint32_t bytes) {
     return static_cast<ibv_mtu>(std::clamp(static_cast<int>(std::bit_width(bytes)) - 8, 1, 5));
 }
@@ -64,6 +67,12 @@ std::string route_advice(int code, const QueuePairAddress& local, const QueuePai
 }
 
 void check_match(const QueuePairAddress& local, const QueuePairAddress& remote) {
+    if ((local.qkey == 0) != (remote.qkey == 0)) {
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("{} and {} cannot be connected: one is RC, the other UD", describe(local), describe(remote)),
+            "give every rank the same setting transport");
+    }
     if (local.link_layer == remote.link_layer && (local.gid_type == remote.gid_type)) return;
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} and {} cannot be connected: link layer or RoCE version differ", describe(local),
@@ -82,9 +91,11 @@ QueuePair::QueuePair(Device& device, const wire::QueuePairOptions& options)
     create();
     local_.number = queue_pair_->qp_num;
     local_.psn = random_psn();
+    if (device.is_datagram()) local_.qkey = random_qkey();
     local_.max_read_atomic =
         static_cast<std::uint16_t>(std::min<int>(device.attributes().max_qp_rd_atom, options.max_read_atomic));
     to_init();
+    if (device.is_datagram()) to_datagram_service();
     prepare_slots();
     ++device_.queue_pair_count();
 }
@@ -104,7 +115,7 @@ void QueuePair::create() {
         attributes.recv_cq = &receive_queue_->native();
         attributes.cap = {options_.send_depth, options_.receive_depth, options_.send_sges, options_.receive_sges,
                           inline_bytes};
-        attributes.qp_type = IBV_QPT_RC;
+        attributes.qp_type = device_.is_datagram() ? IBV_QPT_UD : IBV_QPT_RC;
         errno = 0;
         queue_pair_.reset(ibv_create_qp(&device_.protection_domain(), &attributes));
         if (queue_pair_ != nullptr) {
@@ -155,10 +166,25 @@ void QueuePair::to_init() {
     attributes.qp_state = IBV_QPS_INIT;
     attributes.pkey_index = device_.pkey_index();
     attributes.port_num = local_.port;
+    if (device_.is_datagram()) {
+        attributes.qkey = local_.qkey;
+        modify(attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, "ibv_modify_qp RESET to INIT",
+               nullptr);
+        return;
+    }
     attributes.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
     if (device_.capabilities().atomics) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
     modify(attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
            "ibv_modify_qp RESET to INIT", nullptr);
+}
+
+void QueuePair::to_datagram_service() {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_RTR;
+    modify(attributes, IBV_QP_STATE, "ibv_modify_qp INIT to RTR", nullptr);
+    attributes.qp_state = IBV_QPS_RTS;
+    attributes.sq_psn = local_.psn;
+    modify(attributes, IBV_QP_STATE | IBV_QP_SQ_PSN, "ibv_modify_qp RTR to RTS", nullptr);
 }
 
 void QueuePair::to_ready_to_receive(const QueuePairAddress& remote) {
@@ -193,6 +219,9 @@ void QueuePair::to_ready_to_send(const QueuePairAddress& remote) {
 }
 
 void QueuePair::connect(std::span<const std::byte> remote_address) {
+    if (device_.is_datagram()) {
+        throw Error(ErrorCode::invalid_argument, "a UD queue pair has no one peer to connect to: resolve() it");
+    }
     if (remote_) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("{} is connected already, to {}", verbs::describe(local_), verbs::describe(*remote_)));
@@ -206,8 +235,34 @@ void QueuePair::connect(std::span<const std::byte> remote_address) {
     remote_ = remote;
 }
 
-wire::PeerHandle QueuePair::resolve(std::span<const std::byte>) {
-    throw Error(ErrorCode::invalid_argument, "a reliable connected queue pair has one peer: connect() it");
+wire::PeerHandle QueuePair::resolve(std::span<const std::byte> remote_address) {
+    if (!device_.is_datagram()) {
+        throw Error(ErrorCode::invalid_argument, "a reliable connected queue pair has one peer: connect() it");
+    }
+    const QueuePairAddress remote = decode(remote_address);
+    check_match(local_, remote);
+    ibv_ah_attr attributes = route(local_, remote);
+    errno = 0;
+    AddressHandle handle(ibv_create_ah(&device_.protection_domain(), &attributes));
+    if (handle == nullptr) {
+        const Cause cause = errno_cause(errno);
+        throw Error(error_code_of(cause.code),
+                    fmt::format("ibv_create_ah ({}) towards {}: {}", verbs::describe(local_), verbs::describe(remote),
+                                verbena::describe(cause)),
+                    route_advice(cause.code, local_, remote), cause);
+    }
+    peers_.push_back({std::move(handle), remote});
+    return {peers_.size()};
+}
+
+wire::QueuePairInfo QueuePair::describe_peer(wire::PeerHandle peer) const {
+    wire::QueuePairInfo info = describe();
+    if (peer.value == 0 || peer.value > peers_.size()) return info;
+    const QueuePairAddress& remote = peers_[peer.value - 1].address;
+    info.remote = verbs::describe(remote);
+    info.remote_mtu_bytes = remote.active_mtu_bytes;
+    info.path_mtu_bytes = std::min(info.local_mtu_bytes, info.remote_mtu_bytes);
+    return info;
 }
 
 void QueuePair::fail() {
@@ -230,6 +285,7 @@ wire::QueuePairInfo QueuePair::describe() const {
     info.state = state_of(query_state().value_or(IBV_QPS_ERR));
     info.local = verbs::describe(local_);
     info.local_mtu_bytes = local_.active_mtu_bytes;
+    info.transport = device_.is_datagram() ? "UD" : "RC";
     if (!remote_) return info;
     info.remote = verbs::describe(*remote_);
     info.remote_mtu_bytes = remote_->active_mtu_bytes;

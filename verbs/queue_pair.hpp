@@ -12,7 +12,8 @@ namespace verbena::verbs {
 class CompletionQueue;
 class Device;
 
-/// One RC ibv_qp. In INIT when made, so that receives can be posted; RTS after connect(). Progress-thread only.
+/// One ibv_qp. RC: in INIT when made, so that receives can be posted; RTS after connect(). UD: in RTS when made, with
+/// an address handle for each peer that resolve() was told of. Progress-thread only.
 class QueuePair final : public wire::QueuePair {
   public:
     /// @throws Error naming what was asked for and the device's limits
@@ -22,6 +23,7 @@ class QueuePair final : public wire::QueuePair {
     std::uint32_t number() const override { return local_.number; }
     const wire::Granted& granted() const override { return granted_; }
     wire::QueuePairInfo describe() const override;
+    wire::QueuePairInfo describe_peer(wire::PeerHandle peer) const override;
     wire::Address address() const override { return encode(local_); }
     void connect(std::span<const std::byte> remote) override;
     wire::PeerHandle resolve(std::span<const std::byte> remote) override;
@@ -30,10 +32,17 @@ class QueuePair final : public wire::QueuePair {
     void fail() override;
 
   private:
+    /// A peer of a UD queue pair.
+    struct Peer {
+        AddressHandle handle;
+        QueuePairAddress address;
+    };
+
     void create();
     void prepare_slots();
     void to_init();
     void to_ready_to_receive(const QueuePairAddress& remote);
+    void to_datagram_service();
     void to_ready_to_send(const QueuePairAddress& remote);
     void modify(ibv_qp_attr& attributes, int mask, const char* step, const QueuePairAddress* remote);
     [[nodiscard]] std::optional<ibv_qp_state> query_state() const;
@@ -52,6 +61,7 @@ class QueuePair final : public wire::QueuePair {
     wire::Granted granted_;
     QueuePairAddress local_;
     std::optional<QueuePairAddress> remote_;
+    std::vector<Peer> peers_; ///< by PeerHandle - 1
     std::uint32_t path_mtu_bytes_ = 0;
     bool failed_ = false;
 

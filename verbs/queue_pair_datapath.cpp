@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 
+#include "verbs/device.hpp"
 #include "verbs/translate.hpp"
 
 namespace verbena::verbs {
@@ -53,6 +54,10 @@ wire::Refusal QueuePair::prepare(const wire::WorkRequest& request, std::size_t s
     if ((request.flags & wire::inlined) != 0 && length_of(request.sges) > granted_.inline_bytes) {
         return Refusal::inline_too_long;
     }
+    if (device_.is_datagram() && (request.peer.value == 0 || request.peer.value > peers_.size() ||
+                                  length_of(request.sges) > local_.active_mtu_bytes)) {
+        return Refusal::invalid;
+    }
     ibv_send_wr& native = sends_[slot];
     native.wr_id = request.wr_id;
     native.num_sge = static_cast<int>(request.sges.size());
@@ -60,7 +65,10 @@ wire::Refusal QueuePair::prepare(const wire::WorkRequest& request, std::size_t s
     native.send_flags = send_flags_of(request.flags);
     native.imm_data = htonl(request.immediate);
     copy_sges(request.sges, native.sg_list);
-    if (request.opcode == wire::Opcode::atomic_fetch_add) {
+    if (device_.is_datagram()) {
+        const Peer& peer = peers_[request.peer.value - 1];
+        native.wr.ud = {peer.handle.get(), peer.address.number, peer.address.qkey};
+    } else if (request.opcode == wire::Opcode::atomic_fetch_add) {
         native.wr.atomic = {request.remote.address, request.operand, 0,
                             static_cast<std::uint32_t>(request.remote.rkey.value)};
     } else if (request.opcode == wire::Opcode::atomic_compare_swap) {

@@ -68,7 +68,7 @@ wire::CompletionStatus status_of(ibv_wc_status status) noexcept {
     }
 }
 
-wire::Completion completion_of(const ibv_wc& wc) noexcept {
+wire::Completion completion_of(const ibv_wc& wc, std::uint32_t grh_bytes) noexcept {
     wire::Completion completion;
     completion.wr_id = wc.wr_id & ~receive_mark;
     completion.is_receive = (wc.wr_id & receive_mark) != 0;
@@ -79,7 +79,11 @@ wire::Completion completion_of(const ibv_wc& wc) noexcept {
         return completion;
     }
     completion.kind = kind_of(wc.opcode);
-    if (completion.is_receive) completion.byte_count = wc.byte_len;
+    if (completion.is_receive) {
+        completion.byte_count = wc.byte_len;
+        completion.grh_bytes = grh_bytes;
+        if (grh_bytes != 0) completion.source_queue_pair = wc.src_qp;
+    }
     if ((wc.wc_flags & IBV_WC_WITH_IMM) != 0) {
         completion.has_immediate = true;
         completion.immediate = ntohl(wc.imm_data);

@@ -19,7 +19,8 @@ namespace verbena::verbs {
 /// (ibv_poll_cq(3)), so the opcode cannot tell whose it is. The core uses the low 62 bits.
 inline constexpr std::uint64_t receive_mark = std::uint64_t{1} << 63;
 
-[[nodiscard]] wire::Completion completion_of(const ibv_wc& wc) noexcept;
+/// @param grh_bytes ahead of every receive of this device's queue pairs: 40 on UD, else 0
+[[nodiscard]] wire::Completion completion_of(const ibv_wc& wc, std::uint32_t grh_bytes = 0) noexcept;
 [[nodiscard]] wire::CompletionStatus status_of(ibv_wc_status status) noexcept;
 
 using wire::post_errno;

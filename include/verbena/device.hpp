@@ -72,6 +72,7 @@ struct Selection {
     std::string device;
     int port = 1;
     int gid_index = 0;
+    std::string transport;           ///< "rc", "ud"; empty where the backend has but one
     std::string reason;              ///< one sentence: why this one
     std::string warning;             ///< empty, or one sentence on a forced choice that looks wrong
     std::vector<Rejection> rejected; ///< everything else that was looked at

@@ -24,6 +24,7 @@ using Tag = std::uint64_t;
 struct ChannelInfo {
     std::uint32_t rank = 0;
     std::string state;         ///< queue-pair state "RTS", "ERR"; "ready" where the backend has none
+    std::string transport;     ///< "RC", "UD"; empty where the backend has but one
     std::string local_address; ///< "rxe1 port 1 GID 1 ::ffff:10.9.0.1 (RoCE v2) qp 0x11"
     std::string remote_address;
     unsigned local_mtu_bytes = 0; ///< active MTU of this end; 0 where there is none
@@ -41,15 +42,20 @@ struct ChannelInfo {
     std::string remote_access; ///< who puts and gets: "RDMA", or "the peer's engine" where the device cannot
     std::string atomics;       ///< who counts: "the device; swap by compare-and-swap", or "the peer's engine"
     Ordering ordering = Ordering::hazard;
-    std::uint64_t fences = 0;      ///< operations that carried a fence because of what they overlap
-    std::uint64_t order_waits = 0; ///< operations that waited for earlier ones because of what they overlap
-    std::uint64_t untracked = 0;   ///< of those, because too many were unfinished to watch one more
-    std::uint64_t divergences = 0; ///< refusals of the provider that the ledger did not foresee
-    std::string last_divergence;   ///< the ledger when the last one happened; empty while there was none
+    std::uint64_t fences = 0;              ///< operations that carried a fence because of what they overlap
+    std::uint64_t order_waits = 0;         ///< operations that waited for earlier ones because of what they overlap
+    std::uint64_t untracked = 0;           ///< of those, because too many were unfinished to watch one more
+    std::uint64_t divergences = 0;         ///< refusals of the provider that the ledger did not foresee
+    std::string last_divergence;           ///< the ledger when the last one happened; empty while there was none
     std::uint64_t receive_divergences = 0; ///< the same for receives, of all channels of this rank
     std::uint64_t violations = 0; ///< messages of no rank of this job that reached this rank's shared queue pair
     std::uint64_t flushed = 0;    ///< requests that ended because their queue pair did: effects, not causes
-    std::string failure;          ///< the first root cause; empty while healthy
+    // UD: what the library's own transport did; else 0.
+    std::uint64_t packets_sent = 0;       ///< to this peer
+    std::uint64_t packets_repeated = 0;   ///< of them, sent again
+    std::uint64_t packets_duplicated = 0; ///< of this peer, that arrived a second time
+    std::uint64_t packets_refused = 0;    ///< that arrived and were of no peer of this job: strays, or forged
+    std::string failure;                  ///< the first root cause; empty while healthy
 };
 
 /// A view of the way to one peer: copy it freely, it must not outlive its Runtime. One caller at a time.

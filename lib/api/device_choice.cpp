@@ -69,7 +69,8 @@ Candidates find_candidates(const Inventory& inventory, const Settings& settings)
 
 std::string transport_of(const Selection& selection) {
     // RDMA devices of one fabric reach each other whatever their names; libfabric providers only their own kind.
-    return selection.backend == "ofi" ? selection.backend + ":" + selection.device : selection.backend;
+    if (selection.backend == "ofi") return selection.backend + ":" + selection.device;
+    return selection.transport.empty() ? selection.backend : selection.backend + ":" + selection.transport;
 }
 
 std::string agree_on_transport(std::span<const std::vector<std::string>> transports_by_rank) {

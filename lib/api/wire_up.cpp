@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -23,6 +24,7 @@
 #include "api/device_choice.hpp"
 #include "api/host_identity.hpp"
 #include "boot/interfaces.hpp"
+#include "reliable/device.hpp"
 #include "wire/backend.hpp"
 
 namespace verbena::detail {
@@ -220,9 +222,22 @@ wire::Address address_from(const std::string& hexadecimal) {
     return address;
 }
 
+/// The chosen device; one of datagrams with our own transport on top.
+std::shared_ptr<wire::Device> open_device(const RuntimeCore& core) {
+    std::unique_ptr<wire::Device> device = wire::backend(core.selection.backend).open(core.selection, core.settings);
+    if (device->capabilities().reliable) return device;
+    std::random_device random;
+    reliable::Options options;
+    options.clock = [] { return static_cast<reliable::Time>(RuntimeCore::Clock::now().time_since_epoch().count()); };
+    options.seed = static_cast<std::uint64_t>(random()) << 32 | random();
+    options.rank = core.job.rank;
+    options.give_up_after = static_cast<reliable::Time>(core.settings.duration("ud-timeout").count());
+    return std::make_shared<reliable::Device>(std::move(device), std::move(options));
+}
+
 void connect_all(RuntimeCore& core, Deadline deadline) {
     const auto addresses = meet(core, "addresses", deadline, [&] {
-        core.device = wire::backend(core.selection.backend).open(core.selection, core.settings);
+        core.device = open_device(core);
         core.engine = std::make_unique<msg::Engine>(*core.device, *core.spaces, engine_options(core));
         return own_addresses(*core.engine);
     });

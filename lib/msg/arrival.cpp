@@ -62,10 +62,10 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
     channel.credits.receive({header->granted, header->bare_grants_seen}, kind);
     ++channel.messages_received;
 
-    bool buffer_is_free = true;
+    Spent spent = Spent::all;
     switch (header->kind) {
     case MessageKind::eager:
-        buffer_is_free = arrive_eager(rank, *header, buffer, message.subspan(header_bytes));
+        spent = arrive_eager(rank, *header, buffer, message.subspan(header_bytes));
         break;
     case MessageKind::rendezvous:
         arrive_rendezvous(rank, *header, rendezvous_offer(message));
@@ -74,7 +74,7 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
         arrive_finished(rank, *header);
         break;
     case MessageKind::request:
-        buffer_is_free = arrive_request(rank, buffer, message);
+        spent = arrive_request(rank, buffer, message) ? Spent::all : Spent::nothing;
         break;
     case MessageKind::answer:
         arrive_answer(rank, *header, message.subspan(header_bytes));
@@ -83,7 +83,9 @@ void Engine::Impl::on_message(peer::BufferId buffer, std::span<std::byte> messag
     case MessageKind::bare_grant:
         break;
     }
-    if (buffer_is_free) give_back({buffer, rank, kind == flow::CreditKind::counted});
+    if (spent != Spent::nothing) {
+        give_back({buffer, rank, kind == flow::CreditKind::counted && spent == Spent::all});
+    }
     // Also for a held message: it may say that our bare grant was seen, which lets the next one go.
     if (!peers[rank].backlog.empty() || channel.credits.wants_bare_grant()) activate(rank);
 }
@@ -108,26 +110,29 @@ void Engine::Impl::retry_give_back() {
     for (const SpentBuffer& spent : again) give_back(spent);
 }
 
-bool Engine::Impl::arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer,
-                                std::span<std::byte> payload) {
+Engine::Impl::Spent Engine::Impl::arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer,
+                                               std::span<std::byte> payload) {
     PeerState& peer = peers[rank];
     const std::uint32_t index = peer.posted.take(operations, [&](const OperationState& candidate) {
         return candidate.context == header.context && candidate.tag == header.tag;
     });
     if (index != no_operation) {
         deliver(index, header, payload);
-        return true;
+        return Spent::all;
     }
-    if (unexpected.may_copy(payload.size())) {
-        unexpected.copy(unexpected.push(peer.unexpected, header, UnexpectedMessage::Place::copied), payload);
+    const bool within_limit = unexpected.may_copy(payload.size());
+    if (within_limit || manager.overcommits_receives()) {
+        UnexpectedMessage& message = unexpected.push(peer.unexpected, header, UnexpectedMessage::Place::copied);
+        unexpected.copy(message, payload);
+        message.credit_withheld = !within_limit;
         tell_listener(rank, header);
-        return true;
+        return within_limit ? Spent::all : Spent::buffer_only;
     }
     UnexpectedMessage& message = unexpected.push(peer.unexpected, header, UnexpectedMessage::Place::held);
     message.held = payload;
     message.buffer = buffer;
     tell_listener(rank, header);
-    return false;
+    return Spent::nothing;
 }
 
 void Engine::Impl::deliver(std::uint32_t index, const Header& header, std::span<const std::byte> payload) {
@@ -195,6 +200,10 @@ bool Engine::Impl::match_unexpected(std::uint32_t index) {
     switch (message.place) {
     case UnexpectedMessage::Place::copied:
         deliver(index, header, message.payload());
+        if (message.credit_withheld) {
+            manager.channel(rank).credits.reposted();
+            activate(rank);
+        }
         break;
     case UnexpectedMessage::Place::held:
         deliver(index, header, message.payload());

@@ -81,7 +81,7 @@ bool Engine::Impl::serve(std::uint32_t rank, std::span<const std::byte> message)
         return true;
     }
 
-    if (!channel.send_queue->has_room()) return false;
+    if (!channel.has_room()) return false;
     if (body.kind == RequestKind::get && length > channel.message_bytes - header_bytes) code = ErrorCode::refused;
     std::byte* const payload = channel.send_queue->next_buffer() + header_bytes;
     Header answer;

@@ -46,7 +46,6 @@ Engine::Impl::Impl(Engine& owner, wire::Device& opened, mem::Spaces& known_space
         throw Error(ErrorCode::unavailable,
                     device.describe() + ": messages need a transport that is reliable and keeps their order");
     }
-    shares_slots = manager.is_shared() && options.size > 2;
 }
 
 Engine::Impl::~Impl() = default;
@@ -159,8 +158,9 @@ ChannelInfo Engine::describe(std::uint32_t rank) const {
     info.rank = rank;
     if (rank == this->rank() || rank >= size()) return info;
     const peer::Channel& channel = impl_->manager.channel(rank);
-    const wire::QueuePairInfo pair = impl_->manager.queue_pair_of(rank).describe();
+    const wire::QueuePairInfo pair = impl_->manager.describe(rank);
     info.state = wire::name(pair.state);
+    info.transport = pair.transport;
     info.local_address = pair.local;
     info.remote_address = pair.remote;
     info.local_mtu_bytes = pair.local_mtu_bytes;
@@ -192,6 +192,10 @@ ChannelInfo Engine::describe(std::uint32_t rank) const {
     info.receive_divergences = impl_->receive_refusals;
     info.queued_bytes = impl_->peers[rank].backlog.bytes();
     info.violations = impl_->violations;
+    info.packets_sent = pair.packets_sent;
+    info.packets_repeated = pair.packets_repeated;
+    info.packets_duplicated = pair.packets_duplicated;
+    info.packets_refused = pair.packets_refused;
     info.failure = channel.failure_record;
     info.flushed = channel.flushed;
     if (channel.flushed > 0) info.failure += fmt::format("; {} requests flushed", channel.flushed);

@@ -198,8 +198,10 @@ struct Engine::Impl final : peer::Sink {
                     wire::CompletionStatus status) override;
     void on_message(peer::BufferId buffer, std::span<std::byte> message) override;
     void on_receive_failed(peer::BufferId buffer, const wire::Completion& completion) override;
-    /// True when the receive buffer may go back at once.
-    bool arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer, std::span<std::byte> payload);
+    /// What becomes of the receive buffer, and of its credit, when a message has been looked at.
+    enum class Spent : std::uint8_t { all, buffer_only, nothing };
+    [[nodiscard]] Spent arrive_eager(std::uint32_t rank, const Header& header, peer::BufferId buffer,
+                                     std::span<std::byte> payload);
     void arrive_rendezvous(std::uint32_t rank, const Header& header, const RendezvousOffer& offer);
     void tell_listener(std::uint32_t rank, const Header& header) const noexcept;
     void arrive_finished(std::uint32_t rank, const Header& header);
@@ -269,7 +271,6 @@ struct Engine::Impl final : peer::Sink {
     std::vector<std::uint32_t> tasks;
     std::vector<Listener*> listeners; ///< by context; short, or with gaps
     std::vector<RoomWatch> room_watches;
-    bool shares_slots = false; ///< one send queue serves several peers
     std::uint64_t last_sequence = 0;
     order::HazardTracker hazards;      ///< of all peers: what overlaps here need not be one peer's
     std::vector<SpentBuffer> unposted; ///< receive buffers that the device had no room for

@@ -31,11 +31,15 @@ void Engine::Impl::note_flushed(std::uint32_t rank, const wire::Completion& comp
 void Engine::Impl::fail_channel(std::uint32_t rank, const wire::Completion& completion, const std::string& what) {
     if (manager.channel(rank).state == peer::Channel::State::failed) return;
     read_events(); // what the device says is part of the record
-    const wire::QueuePairInfo pair = manager.queue_pair_of(rank).describe();
+    const wire::QueuePairInfo pair = manager.describe(rank);
     Status status;
     status.code = code_of(completion.status);
     status.scope = Scope::channel;
     status.cause = completion.cause;
+    if (!pair.failure.empty()) { // a transport of ours knows more than its completion can say
+        fail_channel(rank, status, pair.failure);
+        return;
+    }
     fail_channel(
         rank, status,
         fmt::format("{} failed: {}; local {}; remote {}; path MTU {}, timeout code {}, {} retries; last event of "

@@ -35,7 +35,7 @@ Room Engine::Impl::post_rdma(PeerState& peer, peer::Channel& channel, wire::Work
     context.rank = channel.rank;
     context.bytes = 0;
     for (const wire::Sge& sge : request.sges) context.bytes += sge.length;
-    switch (channel.send_queue->post(request, context)) {
+    switch (channel.post(request, context)) {
     case peer::SendQueue::Posted::yes:
         break;
     case peer::SendQueue::Posted::refused:
@@ -43,7 +43,6 @@ Room Engine::Impl::post_rdma(PeerState& peer, peer::Channel& channel, wire::Work
     case peer::SendQueue::Posted::broken:
         return Room::channel_down;
     }
-    ++channel.outstanding;
     ++(writes ? peer.writes_out : peer.fetches_out);
     if (writes) peer.last_written = request.remote;
     if (context.operation != no_operation) {
@@ -75,7 +74,7 @@ Room Engine::Impl::post_put(PeerState& peer, peer::Channel& channel, std::uint32
         own.is_reachable = true;
     }
     while (state.fetched < state.length) {
-        if (!queue.has_room()) return Room::send_queue;
+        if (!channel.has_room()) return Room::send_queue;
         const auto bytes = static_cast<std::uint32_t>(std::min(largest, state.length - state.fetched));
         wire::Sge sge{state.buffer + state.fetched, bytes, state.lkey};
         wire::WorkRequest request;
@@ -117,7 +116,7 @@ Room Engine::Impl::post_put(PeerState& peer, peer::Channel& channel, std::uint32
 Room Engine::Impl::post_word(PeerState& peer, peer::Channel& channel, const RemotePlace& to, std::uint64_t word,
                              std::uint32_t operation, order::Relation gate) {
     peer::SendQueue& queue = *channel.send_queue;
-    if (!queue.has_room()) return Room::send_queue;
+    if (!channel.has_room()) return Room::send_queue;
     std::byte* const place = aligned(queue.next_buffer());
     std::memcpy(place, &word, sizeof word);
     const wire::Sge sge{place, sizeof word, queue.buffer_key()};
@@ -157,7 +156,7 @@ Room Engine::Impl::post_get(PeerState& peer, peer::Channel& channel, std::uint32
         own.is_reachable = true;
     }
     while (state.fetched < state.length) {
-        if (!queue.has_room()) return Room::send_queue;
+        if (!channel.has_room()) return Room::send_queue;
         if (!may_fetch(peer, channel)) return Room::read_depth;
         const auto bytes = static_cast<std::uint32_t>(std::min(largest, state.length - state.fetched));
         peer::SlotContext context;
@@ -183,7 +182,7 @@ Room Engine::Impl::post_get(PeerState& peer, peer::Channel& channel, std::uint32
 Room Engine::Impl::post_atomic(PeerState& peer, peer::Channel& channel, std::uint32_t index, order::Relation gate) {
     OneSidedState& own = operations[index].one_sided;
     peer::SendQueue& queue = *channel.send_queue;
-    if (!queue.has_room()) return Room::send_queue;
+    if (!channel.has_room()) return Room::send_queue;
     if (!may_fetch(peer, channel)) return Room::read_depth;
     peer::SlotContext context;
     context.operation = index;
@@ -205,7 +204,7 @@ Room Engine::Impl::post_atomic(PeerState& peer, peer::Channel& channel, std::uin
 }
 
 Room Engine::Impl::post_write_probe(PeerState& peer, peer::Channel& channel) {
-    if (!channel.send_queue->has_room()) return Room::send_queue;
+    if (!channel.has_room()) return Room::send_queue;
     wire::WorkRequest request; // no bytes, so no key is looked at (IBTA 9.7.4.1.6) and the peer's engine takes no part
     request.opcode = wire::Opcode::rdma_write;
     request.flags = wire::signaled;

@@ -29,6 +29,8 @@ std::string text_of(const wire::AsyncEvent& event) {
         return "a completion queue failed";
     case wire::AsyncEventKind::device_removed:
         return "the device was removed";
+    case wire::AsyncEventKind::peer_unreachable:
+        return fmt::format("peer {} cannot be reached", event.number);
     }
     return "unknown";
 }
@@ -118,7 +120,7 @@ void Engine::Impl::pump(std::uint32_t rank) {
         return;
     }
     peer.down_steps = 0;
-    if (channel.credits.wants_bare_grant() && channel.send_queue->has_room()) send_bare_grant(channel);
+    if (channel.credits.wants_bare_grant() && channel.has_room()) send_bare_grant(channel);
 }
 
 void Engine::Impl::note_channel_down(std::uint32_t rank) {
@@ -157,6 +159,13 @@ void Engine::Impl::poll_events() {
             status.code = ErrorCode::peer_lost;
             if (const std::uint32_t rank = manager.rank_of_number(event.number); rank < options.size) {
                 fail_channel(rank, status, fmt::format("{}: {}", device.describe(), text_of(event)));
+            }
+            continue;
+        case wire::AsyncEventKind::peer_unreachable:
+            status.scope = Scope::channel;
+            status.code = ErrorCode::peer_lost;
+            if (const std::uint32_t rank = manager.rank_of_handle(event.number); rank < options.size) {
+                fail_channel(rank, status, manager.describe(rank).failure);
             }
             continue;
         case wire::AsyncEventKind::port_error: // the transport timers decide: links come back

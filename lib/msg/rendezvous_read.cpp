@@ -87,7 +87,7 @@ Room Engine::Impl::post_fetches(std::uint32_t index) {
     peer::Channel& channel = manager.channel(state.rank);
     const std::uint64_t largest = std::min(largest_read_bytes, device.capabilities().max_message_bytes);
     while (state.fetched < state.to_fetch) {
-        if (!channel.send_queue->has_room()) return Room::send_queue;
+        if (!channel.has_room()) return Room::send_queue;
         if (!may_fetch(peers[state.rank], channel)) return Room::read_depth;
         const auto bytes = static_cast<std::uint32_t>(std::min(largest, state.to_fetch - state.fetched));
         const wire::Sge sge{state.buffer + state.fetched, bytes, state.lkey};
@@ -97,8 +97,7 @@ Room Engine::Impl::post_fetches(std::uint32_t index) {
         request.sges = {&sge, 1};
         request.remote = {state.remote.address + state.fetched, state.remote.rkey};
         request.peer = channel.handle;
-        switch (
-            channel.send_queue->post(request, {static_cast<std::uint32_t>(Purpose::read), state.rank, index, bytes})) {
+        switch (channel.post(request, {static_cast<std::uint32_t>(Purpose::read), state.rank, index, bytes})) {
         case peer::SendQueue::Posted::yes:
             break;
         case peer::SendQueue::Posted::refused:
@@ -106,7 +105,6 @@ Room Engine::Impl::post_fetches(std::uint32_t index) {
         case peer::SendQueue::Posted::broken:
             return Room::channel_down;
         }
-        ++channel.outstanding;
         ++peers[state.rank].fetches_out;
         ++state.in_flight;
         state.fetched += bytes;

@@ -31,12 +31,7 @@ Room Engine::Impl::start(std::uint32_t index) {
 
 Room Engine::Impl::room_for_message(const peer::Channel& channel) const noexcept {
     if (channel.credits.available() == 0) return Room::peer_credit;
-    if (!channel.send_queue->has_room()) return Room::send_queue;
-    // Where one queue serves several peers, none takes more slots than it leaves: one that is dead or slow holds some
-    // of them for long, and never all.
-    const bool has_share =
-        !shares_slots || channel.outstanding < std::max(channel.send_queue->ledger().available(), 1u);
-    return has_share ? Room::yes : Room::send_queue;
+    return channel.has_room() ? Room::yes : Room::send_queue;
 }
 
 Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span<const std::byte> payload,
@@ -65,7 +60,7 @@ Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span
     if (want_signal) request.flags |= wire::signaled;
     if (bytes <= queue.inline_bytes()) request.flags |= wire::inlined;
 
-    switch (queue.post(request, {static_cast<std::uint32_t>(Purpose::message), channel.rank, no_operation, bytes})) {
+    switch (channel.post(request, {static_cast<std::uint32_t>(Purpose::message), channel.rank, no_operation, bytes})) {
     case peer::SendQueue::Posted::yes:
         break;
     case peer::SendQueue::Posted::refused:
@@ -75,7 +70,6 @@ Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span
         channel.credits = before;
         return Room::channel_down;
     }
-    ++channel.outstanding;
     ++channel.messages_sent;
     return Room::yes;
 }
@@ -183,7 +177,7 @@ Room Engine::Impl::start_flush(PeerState& peer, peer::Channel& channel, std::uin
 Room Engine::Impl::send_finished(PeerState& peer, std::uint32_t index) {
     OperationState& state = operations[index];
     peer::Channel& channel = manager.channel(state.rank);
-    if (!channel.send_queue->has_room()) return Room::send_queue; // it takes no credit
+    if (!channel.has_room()) return Room::send_queue; // it takes no credit
     Header header = header_for(MessageKind::finished, state);
     header.length = state.to_fetch;
     header.operation = state.remote_operation;

@@ -15,6 +15,7 @@ UnexpectedMessage& UnexpectedStore::push(UnexpectedQueue& queue, const Header& h
     UnexpectedMessage& message = nodes_[node];
     message.header = header;
     message.place = place;
+    message.credit_withheld = false;
     message.next = no_operation;
     (queue.head == no_operation ? queue.head : nodes_[queue.tail].next) = node;
     queue.tail = node;

@@ -17,7 +17,8 @@
 namespace verbena::msg {
 
 /// One early message of one peer. Where its bytes are:
-///   copied       in `storage`; the receive buffer went back at once
+///   copied       in `storage`; the receive buffer went back at once, and its credit too but where the limit is reached
+///                on a queue pair whose buffers serve all peers: there the sender stalls for want of the credit alone
 ///   held         in the receive buffer itself: the limit is reached, so its credit is withheld and the sender stalls
 ///   to_fetch     with the sender: a rendezvous
 ///   local        in another operation of this rank (a message to oneself)
@@ -26,6 +27,7 @@ struct UnexpectedMessage {
 
     Header header{};
     Place place = Place::copied;
+    bool credit_withheld = false;
     RendezvousOffer offer{};
     std::unique_ptr<std::byte[]> storage; ///< kept with the node when it is free, so that it is allocated once
     std::size_t storage_bytes = 0;

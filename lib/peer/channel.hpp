@@ -25,6 +25,15 @@ struct Channel {
 
     enum class State : std::uint8_t { unconnected, connected, failed };
 
+    /// There is a slot for one more request to this peer.
+    [[nodiscard]] bool has_room() const noexcept { return send_queue->has_room(outstanding); }
+    /// Needs has_room().
+    SendQueue::Posted post(wire::WorkRequest& request, const SlotContext& context) {
+        const SendQueue::Posted posted = send_queue->post(request, context, outstanding);
+        if (posted == SendQueue::Posted::yes) ++outstanding;
+        return posted;
+    }
+
     std::uint32_t rank = 0;
     State state = State::unconnected;
     SendQueue* send_queue = nullptr;     ///< its own (connected queue pairs) or shared by all channels

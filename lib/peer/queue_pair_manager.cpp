@@ -17,6 +17,10 @@ struct AddressPrefix {
 };
 static_assert(sizeof(AddressPrefix) == 12);
 
+/// Receive buffers of all peers together where messages may wait for one: enough to keep a wire busy, whatever the
+/// number of ranks.
+constexpr std::uint32_t most_overcommitted_buffers = 512;
+
 } // namespace
 
 Queue::Queue(wire::Device& device, std::unique_ptr<wire::QueuePair> owned, std::uint32_t index, std::uint32_t for_rank,
@@ -48,6 +52,7 @@ QueuePairManager::QueuePairManager(wire::Device& device, const ManagerOptions& o
         if (channel.rank == options.rank || !is_shared()) continue;
         channel.send_queue = &queues_[0]->sends;
         channel.receive_pool = &queues_[0]->receives;
+        channel.send_queue->add_peer();
     }
 }
 
@@ -80,15 +85,20 @@ std::uint32_t QueuePairManager::buffers_for_a_peer() const noexcept {
     return options_.receive_window + options_.reply_buffers + flow::CreditWindow::spare_buffers;
 }
 
+std::uint32_t QueuePairManager::buffers_for(std::uint32_t peers) const noexcept {
+    const std::uint32_t all = peers * buffers_for_a_peer();
+    return overcommits_receives() ? std::min(all, std::max(most_overcommitted_buffers, buffers_for_a_peer())) : all;
+}
+
 void QueuePairManager::add_queue(std::uint32_t rank, std::uint32_t peers, std::uint64_t still_needed) {
     wire::QueuePairOptions wanted = options_.queue_pair;
-    wanted.receive_depth = peers * buffers_for_a_peer();
+    wanted.receive_depth = buffers_for(peers);
     Completions& completions = completions_for(wanted.send_depth + wanted.receive_depth, still_needed);
     wanted.send_cq = completions.queue.get();
     wanted.receive_cq = completions.queue.get();
     auto queue_pair = device_.create_queue_pair(wanted);
     const std::uint32_t granted = queue_pair->granted().receive_depth;
-    if (granted < wanted.receive_depth) {
+    if (granted < wanted.receive_depth && !overcommits_receives()) {
         // A smaller window is slower and works. It is told to the peers, so nobody counts on more.
         const std::uint32_t beyond_window = buffers_for_a_peer() - options_.receive_window;
         if (granted / peers <= beyond_window) {
@@ -99,15 +109,22 @@ void QueuePairManager::add_queue(std::uint32_t rank, std::uint32_t peers, std::u
         }
         options_.receive_window = granted / peers - beyond_window;
     }
-    const std::uint32_t receive_depth = peers * buffers_for_a_peer();
+    const std::uint32_t receive_depth = std::min(granted, buffers_for(peers));
     const auto index = static_cast<std::uint32_t>(queues_.size());
     queues_.push_back(std::make_unique<Queue>(device_, std::move(queue_pair), index, rank, receive_depth, options_));
     channels_[rank].send_queue = &queues_.back()->sends;
     channels_[rank].receive_pool = &queues_.back()->receives;
+    if (!is_shared()) queues_.back()->sends.add_peer();
 }
 
 const wire::QueuePair& QueuePairManager::queue_pair_of(std::uint32_t rank) const {
     return channels_[rank].send_queue->queue_pair();
+}
+
+wire::QueuePairInfo QueuePairManager::describe(std::uint32_t rank) const {
+    const Channel& channel = channels_[rank];
+    const wire::QueuePair& queue_pair = queue_pair_of(rank);
+    return is_shared() ? queue_pair.describe_peer(channel.handle) : queue_pair.describe();
 }
 
 wire::Address QueuePairManager::address_for(std::uint32_t peer) const {
@@ -145,7 +162,12 @@ void QueuePairManager::connect(std::uint32_t peer, std::span<const std::byte> re
 }
 
 void QueuePairManager::stop(std::uint32_t rank) {
-    if (!is_shared()) channels_[rank].send_queue->queue_pair().fail();
+    Channel& channel = channels_[rank];
+    if (is_shared()) {
+        channel.send_queue->queue_pair().abandon(channel.handle);
+    } else {
+        channel.send_queue->queue_pair().fail();
+    }
 }
 
 std::uint32_t QueuePairManager::rank_of_number(std::uint32_t queue_pair) const noexcept {
@@ -153,6 +175,13 @@ std::uint32_t QueuePairManager::rank_of_number(std::uint32_t queue_pair) const n
         if (!is_shared() && queue->queue_pair->number() == queue_pair) return queue->rank;
     }
     return options_.size;
+}
+
+std::uint32_t QueuePairManager::rank_of_handle(std::uint64_t handle) const noexcept {
+    const auto found = std::find_if(channels_.begin(), channels_.end(), [&](const Channel& channel) {
+        return is_shared() && channel.state != Channel::State::unconnected && channel.handle.value == handle;
+    });
+    return found == channels_.end() ? options_.size : found->rank;
 }
 
 std::size_t QueuePairManager::poll(Sink& sink) {
@@ -184,7 +213,7 @@ void QueuePairManager::handle(const wire::Completion& completion, Sink& sink) {
     Queue& queue = *queues_[index];
     if (!completion.is_receive) {
         queue.sends.retire(completion, [&](const SlotContext& context, wire::CompletionStatus status) {
-            --channels_[context.rank].outstanding;
+            queue.sends.give_back(channels_[context.rank].outstanding--);
             sink.on_retired(context, completion, status);
         });
         return;

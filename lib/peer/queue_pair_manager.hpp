@@ -65,11 +65,19 @@ class QueuePairManager {
     [[nodiscard]] Channel& channel(std::uint32_t rank) noexcept { return channels_[rank]; }
     [[nodiscard]] const Channel& channel(std::uint32_t rank) const noexcept { return channels_[rank]; }
     [[nodiscard]] const wire::QueuePair& queue_pair_of(std::uint32_t rank) const;
+    /// The way to this rank, for diagnosis.
+    [[nodiscard]] wire::QueuePairInfo describe(std::uint32_t rank) const;
     /// The rank that a connected queue belongs to; none on a shared one.
     [[nodiscard]] bool is_shared() const noexcept { return !device_.capabilities().connected; }
     [[nodiscard]] std::uint32_t rank_of_queue(std::uint32_t queue) const noexcept { return queues_[queue]->rank; }
 
-    /// Takes the channel's queue pair out of service: what it holds flushes. Shared queue pairs serve on.
+    /// Fewer receives are posted than messages may be on their way, since the device lets messages wait for them. So a
+    /// buffer must go back soon: what one peer's early messages hold, all peers lack.
+    [[nodiscard]] bool overcommits_receives() const noexcept {
+        return is_shared() && device_.capabilities().waits_for_receive;
+    }
+
+    /// Takes the channel out of service: what is outstanding flushes. A shared queue pair serves the others on.
     void stop(std::uint32_t rank);
 
     /// Gives a buffer back to the device; false where the provider has no room now.
@@ -77,6 +85,8 @@ class QueuePairManager {
     [[nodiscard]] std::uint32_t receive_window() const noexcept { return options_.receive_window; }
     /// The rank whose connected queue pair has this number; the size of the job where none has.
     [[nodiscard]] std::uint32_t rank_of_number(std::uint32_t queue_pair) const noexcept;
+    /// The rank whose channel has this handle, on a shared queue pair; the size of the job where none has.
+    [[nodiscard]] std::uint32_t rank_of_handle(std::uint64_t handle) const noexcept;
 
     /// Polls every completion queue once. Returns completions handled. Hot path.
     std::size_t poll(Sink& sink);
@@ -90,6 +100,7 @@ class QueuePairManager {
     Completions& completions_for(std::uint32_t entries, std::uint64_t still_needed);
     void add_queue(std::uint32_t rank, std::uint32_t peers, std::uint64_t still_needed);
     [[nodiscard]] std::uint32_t buffers_for_a_peer() const noexcept;
+    [[nodiscard]] std::uint32_t buffers_for(std::uint32_t peers) const noexcept;
     void handle(const wire::Completion& completion, Sink& sink);
 
     wire::Device& device_;

@@ -23,7 +23,7 @@ bool ReceivePool::post(std::uint32_t buffer) {
 }
 
 void ReceivePool::post_fresh(std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i, ++fresh_) {
+    for (std::uint32_t i = 0; i < count && fresh_ < memory_.size() / stride_; ++i, ++fresh_) {
         if (!post(fresh_)) {
             throw Error(ErrorCode::exhausted,
                         fmt::format("receive buffer {} of {} was refused by {}", fresh_ + 1, memory_.size() / stride_,

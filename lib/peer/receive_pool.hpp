@@ -25,7 +25,8 @@ class ReceivePool {
     ReceivePool(wire::Device& device, wire::QueuePair& queue_pair, std::uint32_t index, std::uint32_t count,
                 std::size_t buffer_bytes);
 
-    /// Posts `count` more buffers that were never posted. @throws Error where the provider refuses.
+    /// Posts `count` more buffers that were never posted, or those that are left. @throws Error where the provider
+    /// refuses.
     void post_fresh(std::uint32_t count);
     /// Gives a buffer back to the device; false where the provider has no room now, or the queue pair is broken.
     [[nodiscard]] bool repost(std::uint32_t buffer) { return post(buffer); }

@@ -10,6 +10,7 @@ SendQueue::SendQueue(wire::Device& device, wire::QueuePair& queue_pair, std::uin
                      std::size_t buffer_bytes)
     : queue_pair_(queue_pair),
       ledger_(std::min(depth, queue_pair.granted().send_depth), device.accounting().retirement),
+      shares_(ledger_.capacity()),
       retires_singly_(device.accounting().retirement == wire::Retirement::each_completion),
       wr_id_base_(static_cast<std::uint64_t>(index) << slot_bits),
       buffer_bytes_(buffer_bytes),
@@ -21,8 +22,8 @@ SendQueue::SendQueue(wire::Device& device, wire::QueuePair& queue_pair, std::uin
     std::iota(free_slots_.rbegin(), free_slots_.rend(), 0u);
 }
 
-SendQueue::Posted SendQueue::post(wire::WorkRequest& request, const SlotContext& context) {
-    assert(has_room());
+SendQueue::Posted SendQueue::post(wire::WorkRequest& request, const SlotContext& context, std::uint32_t outstanding) {
+    assert(has_room(outstanding));
     const std::uint32_t slot = next_slot();
     if (ledger_.must_signal_next()) request.flags |= wire::signaled;
     request.wr_id = wr_id_base_ | slot;
@@ -37,6 +38,7 @@ SendQueue::Posted SendQueue::post(wire::WorkRequest& request, const SlotContext&
         return Posted::refused;
     }
     contexts_[slot] = context;
+    shares_.take(outstanding);
     ledger_.post((request.flags & wire::signaled) != 0);
     if (retires_singly_) free_slots_.pop_back();
     return Posted::yes;

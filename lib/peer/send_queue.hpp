@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "flow/send_queue_ledger.hpp"
+#include "flow/slot_shares.hpp"
 #include "wire/device.hpp"
 
 namespace verbena::peer {
@@ -46,7 +47,10 @@ class SendQueue {
     SendQueue(wire::Device& device, wire::QueuePair& queue_pair, std::uint32_t index, std::uint32_t depth,
               std::size_t buffer_bytes);
 
-    [[nodiscard]] bool has_room() const noexcept { return ledger_.available() > 0; }
+    /// Before the first post: one more peer shares this queue.
+    void add_peer() noexcept { shares_.add_peer(); }
+    /// A peer that has `outstanding` requests in the queue may add one.
+    [[nodiscard]] bool has_room(std::uint32_t outstanding) const noexcept { return shares_.may_take(outstanding); }
     [[nodiscard]] const flow::SendQueueLedger& ledger() const noexcept { return ledger_; }
     [[nodiscard]] std::uint32_t inline_bytes() const noexcept { return queue_pair_.granted().inline_bytes; }
     [[nodiscard]] std::uint64_t divergences() const noexcept { return divergences_; }
@@ -61,8 +65,11 @@ class SendQueue {
     [[nodiscard]] std::byte* next_buffer() noexcept { return slots_memory_.data() + next_slot() * buffer_bytes_; }
     [[nodiscard]] wire::LocalKey buffer_key() const noexcept { return memory_region_->lkey(); }
 
-    /// Posts one request; fills in wr_id and the signaled flag where the ledger demands it. Needs has_room().
-    Posted post(wire::WorkRequest& request, const SlotContext& context);
+    /// Posts one request of a peer that has `outstanding`; fills in wr_id and the signaled flag where the ledger
+    /// demands it. Needs has_room().
+    Posted post(wire::WorkRequest& request, const SlotContext& context, std::uint32_t outstanding);
+    /// A request of a peer that had `outstanding` was retired: whoever visits the retired says so.
+    void give_back(std::uint32_t outstanding) noexcept { shares_.give(outstanding); }
 
     /// Calls `visit(context, status)` for each slot that this completion proves free. Only the completed request itself
     /// can have failed: a queue executes in order and an earlier failure would have been reported earlier.
@@ -99,6 +106,7 @@ class SendQueue {
 
     wire::QueuePair& queue_pair_;
     flow::SendQueueLedger ledger_;
+    flow::SlotShares shares_;
     bool retires_singly_;
     std::uint64_t wr_id_base_;
     std::size_t buffer_bytes_;

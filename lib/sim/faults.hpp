@@ -13,12 +13,15 @@ struct Faults {
     double drop = 0;        ///< a message, request or response, is lost: the retry timer of RC repairs it
     Time jitter_ns = 0;     ///< up to this much is added to each message's latency
     double refuse_post = 0; ///< a post is refused as if the queue were full
-    double duplicate = 0;   ///< a request arrives a second time, later
+    double duplicate = 0;   ///< a request, or a datagram, arrives a second time
     double rnr = 0;         ///< RNR NAK though a receive is posted (a page fault of an ODP region, say)
+    double reorder = 0;     ///< a datagram is held back, by up to `reorder_ns`, and others overtake it
+    Time reorder_ns = 20'000;
 
     friend Faults operator+(const Faults& a, const Faults& b) noexcept {
-        return {a.drop + b.drop, a.jitter_ns + b.jitter_ns, a.refuse_post + b.refuse_post, a.duplicate + b.duplicate,
-                a.rnr + b.rnr};
+        return {
+            a.drop + b.drop, a.jitter_ns + b.jitter_ns, a.refuse_post + b.refuse_post,       a.duplicate + b.duplicate,
+            a.rnr + b.rnr,   a.reorder + b.reorder,     std::max(a.reorder_ns, b.reorder_ns)};
     }
 };
 

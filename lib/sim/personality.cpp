@@ -105,6 +105,24 @@ const Personality& adversary() {
     return value;
 }
 
+const Personality& ud_like() {
+    static const Personality value = [] {
+        Personality made;
+        made.name = "ud_like";
+        wire::Capabilities& can = made.capabilities;
+        can.connected = can.reliable = can.ordered = false;
+        can.rdma_read = can.rdma_write = can.write_with_imm = can.atomics = can.native_fence = false;
+        can.max_message_bytes = 4096;
+        can.max_completions = 4194303;
+        can.grh_bytes = 40;
+        made.accounting.retirement = Retirement::through_completion;
+        made.sizing = {Sizing::Rule::basic_blocks, 64, 32768, 30, 988, 0};
+        made.full_codes = enomem;
+        return made;
+    }();
+    return value;
+}
+
 std::span<const Personality* const> personalities() {
     static const std::array all{&mlx5_like(), &rxe_like(), &rdm_like(), &adversary()};
     return all;

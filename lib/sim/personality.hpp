@@ -79,8 +79,12 @@ struct Personality {
 /// posts are refused with every code and sign there is, and one request is never flushed.
 [[nodiscard]] const Personality& adversary();
 
-/// All of them.
+/// All whose devices deliver what they say was sent, so all but ud_like.
 [[nodiscard]] std::span<const Personality* const> personalities();
+
+/// UD: datagrams of up to one MTU behind a GRH, which get lost where there is no receive, and when the fabric's faults
+/// say so. Slots come back as those of mlx5_like.
+[[nodiscard]] const Personality& ud_like();
 
 /// What a queue pair gets. @throws Error (exhausted) naming the limit and the need.
 [[nodiscard]] wire::Granted grant(const Personality& personality, const wire::QueuePairOptions& asked);

@@ -143,7 +143,9 @@ void QueuePair::admit(const wire::WorkRequest& posted) {
         return;
     }
     if ((posted.flags & wire::inlined) != 0) copy_list(request);
-    const auto stream = is_connected_kind() ? 0 : static_cast<std::uint32_t>(posted.peer.value - 1);
+    // Datagrams to all peers leave in posting order.
+    const bool one_stream = is_connected_kind() || !device_.capabilities().reliable;
+    const auto stream = one_stream ? 0 : static_cast<std::uint32_t>(posted.peer.value - 1);
     streams_[stream].push(&request);
     wake(stream);
 }

@@ -20,7 +20,7 @@ class Device;
 /// A simulated queue pair. Progress-thread only.
 ///
 /// queue_pair.cpp has its life and its completions, post.cpp what is taken and what is refused, requester.cpp how
-/// messages leave and are repeated, responder.cpp what they do at the other end.
+/// messages leave and are repeated, responder.cpp what they do at the other end, datagram.cpp what UD does instead.
 class QueuePair final : public wire::QueuePair {
   public:
     QueuePair(Device& device, std::uint32_t number, const wire::QueuePairOptions& options);
@@ -93,6 +93,18 @@ class QueuePair final : public wire::QueuePair {
     [[nodiscard]] wire::CompletionStatus take_in(const Request& request);
     [[nodiscard]] wire::CompletionStatus refuse(wire::CompletionStatus status);
 
+    // datagram.cpp
+    struct Datagram {
+        std::vector<std::byte> payload;
+        std::uint32_t device = 0; ///< it goes to
+        std::uint32_t queue_pair = 0;
+        bool has_immediate = false;
+        std::uint32_t immediate = 0;
+    };
+    void launch(std::uint32_t stream, const Request& request);
+    void land(const Event& event);
+    void take_datagram(const Datagram& datagram, std::uint32_t from);
+
     Device& device_;
     std::uint32_t number_;
     wire::QueuePairOptions options_;
@@ -114,6 +126,9 @@ class QueuePair final : public wire::QueuePair {
     std::uint64_t receives_consumed_ = 0;
     std::uint32_t receive_slots_used_ = 0;
     std::vector<Event> waiting_; ///< arrivals of an RDM peer that wait for a receive
+
+    std::vector<Datagram> datagrams_; ///< on the wire
+    std::vector<std::uint32_t> free_datagrams_;
 };
 
 } // namespace verbena::sim

@@ -60,6 +60,11 @@ void QueuePair::transmit(std::uint32_t index) {
         finish(index, stream.next, device_.personality().codes.bad_local_key);
         return;
     }
+    if (!device_.capabilities().reliable) {
+        launch(index, *request);
+        finish(index, stream.next++, CompletionStatus::success);
+        return;
+    }
     if (fetching && !request->sent) {
         ++stream.fetches_outstanding;
         std::uint64_t& most = device_.fabric().count().most_fetches_outstanding;

@@ -22,6 +22,10 @@ constexpr Time rnr_pause_ns(std::uint8_t code) { return Time{rnr_timer_10us[code
 } // namespace
 
 void QueuePair::on_arrival(const Event& event) {
+    if (!device_.capabilities().reliable) {
+        land(event);
+        return;
+    }
     Fabric& fabric = device_.fabric();
     Stream& stream = streams_[event.stream];
     Request* const request = stream.find(event.message);

@@ -38,6 +38,9 @@ struct Capabilities {
     bool needs_local_key = true;      ///< local buffers must be registered
     bool manual_progress = false;     ///< nothing moves unless the completion queue is polled, also as a target
     bool checks_remote_access = true; ///< a request outside what its rkey grants does nothing and ends in an error
+    /// A message that finds no receive waits at its sender, for as long as it takes, and holds up only its own peer:
+    /// fewer receives may be posted than messages are allowed on the way.
+    bool waits_for_receive = false;
     std::uint64_t max_message_bytes = 0;
     std::uint32_t max_completions = 0; ///< entries one completion queue may have
     std::uint32_t grh_bytes = 0;       ///< bytes ahead of every receive (UD: 40)

@@ -51,6 +51,14 @@ struct QueuePairInfo {
     std::uint32_t local_mtu_bytes = 0;
     std::uint32_t remote_mtu_bytes = 0;
     std::uint32_t path_mtu_bytes = 0;
+    std::string transport; ///< "RC", "UD"; empty where the device has but one
+
+    // Where the transport is software of ours; else 0 and empty.
+    std::uint64_t packets_sent = 0;
+    std::uint64_t packets_repeated = 0;   ///< of them, sent again
+    std::uint64_t packets_duplicated = 0; ///< that arrived a second time
+    std::uint64_t packets_refused = 0;    ///< that arrived and were of no peer of ours: strays, or forged
+    std::string failure;                  ///< why the way to the peer is over
 };
 
 /// A pair of queues. Made by a Device, which outlives it, as do its completion queues. Progress-thread only.
@@ -63,6 +71,8 @@ class QueuePair {
     [[nodiscard]] virtual std::uint32_t number() const = 0; ///< unique within its device
     [[nodiscard]] virtual const Granted& granted() const = 0;
     [[nodiscard]] virtual QueuePairInfo describe() const = 0;
+    /// Datagram queue pairs: with what is known about one peer.
+    [[nodiscard]] virtual QueuePairInfo describe_peer(PeerHandle) const { return describe(); }
 
     /// What the other end needs for connect() or resolve().
     [[nodiscard]] virtual Address address() const = 0;
@@ -81,6 +91,9 @@ class QueuePair {
 
     /// Moves to the error state: everything outstanding flushes, as far as the provider flushes. Idempotent.
     virtual void fail() = 0;
+    /// Datagram queue pairs: nothing more goes to or comes from this peer; what is outstanding for it flushes, as far
+    /// as the provider can.
+    virtual void abandon(PeerHandle) {}
 };
 
 } // namespace verbena::wire

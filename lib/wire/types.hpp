@@ -122,8 +122,9 @@ struct Completion {
     std::uint32_t byte_count = 0; ///< received bytes, GRH included where `grh_bytes` is not zero
     std::uint32_t grh_bytes = 0;  ///< bytes of GRH ahead of the payload: 40 on UD, else 0
     std::uint32_t immediate = 0;
-    std::uint32_t queue_pair = 0; ///< QueuePair::number() it belongs to
-    Cause cause{};                ///< native code of a failure
+    std::uint32_t queue_pair = 0;        ///< QueuePair::number() it belongs to
+    std::uint32_t source_queue_pair = 0; ///< UD: number of the queue pair that sent it; else 0
+    Cause cause{};                       ///< native code of a failure
 };
 
 /// What the device reports apart from completions.
@@ -132,12 +133,13 @@ enum class AsyncEventKind : std::uint8_t {
     port_error,
     queue_pair_fatal,
     completion_queue_error,
-    device_removed
+    device_removed,
+    peer_unreachable, ///< `number` is a PeerHandle: the way to this peer is over, and no request may be left to say so
 };
 
 struct AsyncEvent {
     AsyncEventKind kind{};
-    std::uint32_t number = 0; ///< queue pair or port it is about
+    std::uint32_t number = 0; ///< queue pair, port or peer it is about
 };
 
 /// An address on the fabric in the backend's own form: handed from one end to the other, never read by the core. At

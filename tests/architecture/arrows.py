@@ -16,12 +16,13 @@ ARROWS = {
     "shm": {"wire"},
     "ofi": {"wire"},
     "verbs": {"wire"},
+    "reliable": {"flow", "wire"},
     "peer": {"flow", "wire"},
     "msg": {"peer", "flow", "order", "mem", "wire"},
     "coll": {"msg", "mem"},
     "lab": {"msg", "mem", "flow", "sim", "wire"},
     "boot": {"base"},
-    "api": {"coll", "lab", "msg", "mem", "boot", "wire"},
+    "api": {"coll", "lab", "msg", "mem", "boot", "reliable", "wire"},
     "gpudirect": {"mem"},
 }
 # Public headers with behaviour: only the room that implements them, and what stands on it, may include them.

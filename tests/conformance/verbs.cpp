@@ -1,58 +1,15 @@
-/// The conformance suite on two RDMA devices of this machine: VERBENA_TEST_DEVICES ("rxe1,rxe2", with
-/// VERBENA_TEST_GID_INDEX where the rule finds none), else the two that the automatic choice puts first; one device
-/// talks to itself.
+/// The conformance suite on RC queue pairs of two RDMA devices of this machine.
 #include "fixture.hpp"
 
-#include <cstdlib>
-#include <string>
-#include <vector>
-
-#include <verbena/settings.hpp>
-
-#include "verbs/backend.hpp"
+#include "verbs_devices.hpp"
 
 namespace verbena::conformance {
-namespace {
-
-std::string variable(const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
-
-std::vector<Selection> select(const std::string& device, std::vector<Rejection>& rejected) {
-    Settings settings;
-    settings.set("device", device);
-    settings.set("gid-index", variable("VERBENA_TEST_GID_INDEX"));
-    const wire::Backend& backend = verbs::verbs_backend();
-    return backend.candidates(backend.enumerate(), settings, rejected);
-}
-
-std::vector<Selection> two_devices(std::vector<Rejection>& rejected) {
-    const std::string named = variable("VERBENA_TEST_DEVICES");
-    const std::size_t comma = named.find(',');
-    std::vector<Selection> devices = select(named.substr(0, comma), rejected);
-    if (comma == std::string::npos) return devices;
-    const std::vector<Selection> others = select(named.substr(comma + 1), rejected);
-    if (devices.empty() || others.empty()) return {};
-    return {devices.front(), others.front()};
-}
-
-} // namespace
 
 Pair make_pair() {
     const wire::Backend& backend = verbs::verbs_backend();
     Pair pair;
-    if (const BackendInfo info = backend.probe(); !info.usable) {
-        pair.skip_reason = info.note;
-        return pair;
-    }
-    std::vector<Rejection> rejected;
-    const std::vector<Selection> devices = two_devices(rejected);
-    if (devices.empty()) {
-        pair.skip_reason = "no port of an RDMA device can be used";
-        for (const Rejection& each : rejected) pair.skip_reason += "; " + each.what + ": " + each.reason;
-        return pair;
-    }
+    const std::vector<Selection> devices = two_verbs_devices(pair.skip_reason);
+    if (!pair.skip_reason.empty()) return pair;
     pair.a = backend.open(devices.front(), Settings());
     pair.b = backend.open(devices[devices.size() > 1 ? 1 : 0], Settings());
     return pair;

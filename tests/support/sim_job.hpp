@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "datagrams.hpp"
 #include "mem/space.hpp"
 #include "msg/engine.hpp"
 #include "sim/fabric.hpp"
@@ -20,14 +21,16 @@ struct SimJob {
     mem::Spaces spaces{"off"};
     std::vector<std::unique_ptr<wire::Device>> devices;
     std::vector<std::unique_ptr<msg::Engine>> engines;
+    bool timers_above;
 
     SimJob(std::uint32_t ranks, std::uint64_t seed, const sim::Personality& personality,
            msg::EngineOptions options = {}, const sim::FabricOptions& fabric_options = {})
-        : fabric(seed, fabric_options) {
+        : fabric(seed, fabric_options), timers_above(!personality.capabilities.reliable) {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             options.rank = rank;
             options.size = ranks;
-            devices.push_back(fabric.device({personality, {}}));
+            devices.push_back(personality.capabilities.reliable ? fabric.device({personality, {}})
+                                                                : reliable_device(fabric, rank, seed, {}, personality));
             engines.push_back(std::make_unique<msg::Engine>(*devices.back(), spaces, options));
         }
         for (std::uint32_t a = 0; a < ranks; ++a) {
@@ -55,7 +58,12 @@ struct SimJob {
         for (const auto& engine : engines) {
             if (engine) engine->progress(); // a test may end one
         }
-        fabric.step();
+        // Time stands still while nothing is on its way, except for timers that run above the NIC.
+        if (timers_above) {
+            step_or_wait(fabric);
+        } else {
+            fabric.step();
+        }
         if (after_step) after_step();
     }
 

@@ -38,7 +38,7 @@ void run(std::uint64_t seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const auto pick = [&](std::uint64_t below) { return static_cast<std::uint32_t>(random() % below); };
-    const sim::Personality* kinds[] = {&sim::mlx5_like(), &sim::rxe_like(), &sim::rdm_like()};
+    const sim::Personality* kinds[] = {&sim::mlx5_like(), &sim::rxe_like(), &sim::rdm_like(), &sim::ud_like()};
     msg::EngineOptions options;
     options.receive_window = 1 + pick(20);
     options.send_depth = 1 + pick(20);
@@ -49,8 +49,10 @@ void run(std::uint64_t seed) {
     fabric.faults.jitter_ns = pick(3) * 1000;
     fabric.faults.refuse_post = pick(2) * 0.05;
     fabric.faults.drop = pick(4) == 0 ? 0.01 : 0;
+    fabric.faults.duplicate = pick(3) * 0.02; // of ud_like alone, as is the next
+    fabric.faults.reorder = pick(3) * 0.1;
     const std::uint32_t ranks = 2 + pick(4);
-    SimJob job(ranks, seed, *kinds[pick(3)], options, fabric);
+    SimJob job(ranks, seed, *kinds[pick(4)], options, fabric);
 
     std::map<std::uint64_t, std::uint64_t> sent_count;
     std::map<std::uint64_t, std::uint64_t> received_count;

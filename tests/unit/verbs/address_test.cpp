@@ -113,3 +113,14 @@ TEST_CASE("any bytes give an address or an Error, and what is taken encodes to t
     CHECK(taken > 0);
     CHECK(taken < 20000);
 }
+
+TEST_CASE("a UD queue pair's address carries its Q_Key and is not taken for an RC one's") {
+    QueuePairAddress address = example();
+    address.qkey = 0x12345679;
+    wire::Address bytes = encode(address);
+    CHECK(bytes[2] == std::byte{'U'});
+    CHECK(bytes[28] == std::byte{0x79});
+    CHECK(decode(bytes) == address);
+    std::fill_n(bytes.begin() + 28, 4, std::byte{0});
+    CHECK_THROWS_AS(decode(bytes), Error);
+}

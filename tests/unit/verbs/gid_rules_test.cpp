@@ -227,3 +227,23 @@ TEST_CASE("a GID's reach follows from its address") {
     CHECK(reach_of("fec0::1") == Reach::ipv6);
     CHECK(reach_of("fd00::1") == Reach::ipv6);
 }
+
+TEST_CASE("transport auto is rc for few ranks and ud from ud-from on; a wish is a wish") {
+    auto [transport, ranks, limit, chosen] = GENERATE(table<const char*, const char*, const char*, const char*>({
+        {"auto", "", "64", "rc"},
+        {"auto", "2", "64", "rc"},
+        {"auto", "63", "64", "rc"},
+        {"auto", "64", "64", "ud"},
+        {"auto", "3", "2", "ud"},
+        {"rc", "1000", "64", "rc"},
+        {"ud", "2", "64", "ud"},
+    }));
+    CAPTURE(transport, ranks, limit);
+    Settings settings;
+    settings.set("transport", transport);
+    settings.set("size", ranks);
+    settings.set("ud-from", limit);
+    const verbs::TransportChoice choice = verbs::choose_transport(settings);
+    CHECK(choice.transport == chosen);
+    CHECK_THAT(choice.reason, VERBENA_CONTAINS(chosen));
+}
