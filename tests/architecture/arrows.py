@@ -17,7 +17,7 @@ ARROWS = {
     "ofi": {"wire"},
     "verbs": {"wire"},
     "peer": {"flow", "wire"},
-    "msg": {"peer", "flow", "order", "mem", "wire"},
+    "msg": {"peer", "flow", "order", "mem", "wire", "base"},
     "coll": {"msg", "mem"},
     "lab": {"msg", "mem", "flow", "sim", "wire"},
     "boot": {"base"},
