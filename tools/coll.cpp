@@ -66,7 +66,7 @@ CollectiveOptions options_of(const Coll& coll) {
     // Only a reduction has one; other operations' inputs are as those of a sum.
     const ReduceOp reduction = operation.reduces ? *op : ReduceOp::sum;
     return {operation,      *type,         reduction,  coll.root,
-            coll.algorithm, coll.in_place, coll.check, memory_kind_of(coll.memory)};
+            coll.algorithm, coll.in_place, coll.check, memory_choice_of(coll.memory)};
 }
 
 /// What the calls are told, a size after the other: whole elements only. @throws Error for a size that holds none.
@@ -205,7 +205,7 @@ int run(const Coll& coll, const Options& options) {
                           {word("operation", "operation", coll.operation), whole("ranks", "ranks", runtime.size())}};
         for (Field& field : session.description()) parameters.fields.push_back(std::move(field));
         if (wanted.operation.has_root()) parameters.fields.push_back(whole("root", "root", wanted.root));
-        parameters.fields.push_back(word("memory", "memory", std::string(memory_note(wanted.memory))));
+        parameters.fields.push_back(word("memory", "memory", memory_note(wanted.memory)));
         parameters.fields.push_back(word("placement", "placement", coll.in_place ? "in place" : "out of place"));
         parameters.fields.push_back(word("time", "time", "mean of a call on the slowest rank"));
         output.block(parameters);
@@ -243,7 +243,7 @@ Run add_coll(CLI::App& command) {
     command.add_option("--warmup", coll->warmup, "untimed calls before them [5]")
         ->check(CLI::Range(0, 1 << 30).description(""))
         ->type_name("N");
-    command.add_option("--memory", coll->memory, "host, pinned, cuda, managed [host]")->type_name("KIND");
+    command.add_option("--memory", coll->memory, "host, pinned, cuda[:N], managed[:N] [host]")->type_name("KIND");
     command.add_flag("--in-place", coll->in_place, "the input is also the output");
     command.add_flag("--check,!--no-check", coll->check, "compare every element with the right result [on]");
     return [coll](const Options& options) { return run(*coll, options); };

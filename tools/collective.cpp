@@ -39,8 +39,8 @@ CollectiveTest::CollectiveTest(Session& session, const CollectiveOptions& option
     : session_(session),
       options_(options),
       world_(session.runtime().world()),
-      input_(session.runtime().allocate(largest_bytes, options.memory)) {
-    if (!options.in_place) output_ = session.runtime().allocate(largest_bytes, options.memory);
+      input_(session.runtime().allocate(largest_bytes, options.memory.kind, options.memory.gpu)) {
+    if (!options.in_place) output_ = session.runtime().allocate(largest_bytes, options.memory.kind, options.memory.gpu);
     if (options.check) staging_.resize(largest_bytes);
 }
 

@@ -13,6 +13,7 @@
 #include <verbena/operation.hpp>
 
 #include "coll_operation.hpp"
+#include "memory_kind.hpp"
 #include "rates.hpp"
 #include "reduction_values.hpp"
 #include "session.hpp"
@@ -27,7 +28,7 @@ struct CollectiveOptions {
     std::string algorithm; ///< empty: chosen by size
     bool in_place = false;
     bool check = true;
-    MemoryKind memory = MemoryKind::host;
+    MemoryChoice memory;
 };
 
 /// What a rank found; it travels to the others as text.

@@ -30,11 +30,11 @@ std::uint64_t pattern_seed(std::uint32_t rank, std::uint64_t bytes) { return byt
 
 } // namespace
 
-Measurement::Measurement(Session& session, std::uint64_t largest_bytes, std::uint64_t window, MemoryKind kind)
+Measurement::Measurement(Session& session, std::uint64_t largest_bytes, std::uint64_t window, MemoryChoice memory)
     : session_(session),
       window_(window),
-      out_(session.runtime().allocate(std::max<std::uint64_t>(largest_bytes, 1), kind)),
-      in_(session.runtime().allocate(receive_bytes(largest_bytes, window), kind)),
+      out_(session.runtime().allocate(std::max<std::uint64_t>(largest_bytes, 1), memory.kind, memory.gpu)),
+      in_(session.runtime().allocate(receive_bytes(largest_bytes, window), memory.kind, memory.gpu)),
       sends_(window),
       receives_(window) {}
 

@@ -8,6 +8,7 @@
 
 #include <verbena/memory.hpp>
 
+#include "memory_kind.hpp"
 #include "rates.hpp"
 #include "session.hpp"
 
@@ -18,7 +19,7 @@ class Measurement {
   public:
     /// @param window messages that may be on their way in a stream; less for sizes of which so many would not fit into
     /// the memory set aside.
-    Measurement(Session& session, std::uint64_t largest_bytes, std::uint64_t window, MemoryKind kind);
+    Measurement(Session& session, std::uint64_t largest_bytes, std::uint64_t window, MemoryChoice memory);
 
     /// Messages on their way for this size.
     [[nodiscard]] std::uint64_t window(std::uint64_t bytes) const;

@@ -144,7 +144,7 @@ Parameters parameters_of(const Perf& perf) {
 }
 
 void measure(Session& session, const Perf& perf, bool is_initiator, Output& output) {
-    Measurement measurement(session, largest_size(perf), perf.window, memory_kind_of(perf.memory));
+    Measurement measurement(session, largest_size(perf), perf.window, memory_choice_of(perf.memory));
     const ClosesOnFailure guard(session);
     for (const std::string& name : perf.tests()) {
         const Test& test = test_named(name);
@@ -166,7 +166,7 @@ void measure(Session& session, const Perf& perf, bool is_initiator, Output& outp
 
 int run(const Perf& perf, const Options& options) {
     static_cast<void>(largest_size(perf)); // wrong usage is said before anything is waited for
-    static_cast<void>(memory_kind_of(perf.memory));
+    static_cast<void>(memory_choice_of(perf.memory));
     const Role role = role_of(perf.pair, settings_of(options));
     if (role == Role::launch) return launch_pair(options);
     Session session(pair_settings(role, perf.pair, options,
@@ -177,7 +177,7 @@ int run(const Perf& perf, const Options& options) {
     Output output("perf", options.json, options.color);
     if (is_initiator) {
         Record parameters{"parameters", session.description()};
-        parameters.fields.push_back(word("memory", "memory", std::string(memory_note(memory_kind_of(perf.memory)))));
+        parameters.fields.push_back(word("memory", "memory", memory_note(memory_choice_of(perf.memory))));
         parameters.fields.push_back(word("latency", "latency", "half round trip"));
         parameters.fields.push_back(word("units", "units", "MB = 10^6 bytes, Gb = 10^9 bits"));
         output.block(parameters);
@@ -208,7 +208,7 @@ Run add_perf(CLI::App& command) {
     command.add_option("-w,--window", perf->window, "messages on their way in bandwidth and rate; at least 1 [64]")
         ->check(CLI::Range(1, 65536).description(""))
         ->type_name("N");
-    command.add_option("--memory", perf->memory, "memory of this end: host, pinned, cuda, managed [host]")
+    command.add_option("--memory", perf->memory, "memory of this end: host, pinned, cuda[:N], managed[:N] [host]")
         ->type_name("KIND");
     return [perf, warmup](const Options& options) {
         perf->has_warmup = warmup->count() != 0;

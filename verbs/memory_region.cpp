@@ -1,6 +1,8 @@
 #include "verbs/memory_region.hpp"
 
 #include <cerrno>
+#include <fstream>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 
 #include "verbs/device.hpp"
 #include "verbs/errors.hpp"
+#include "verbs/io_mapping.hpp"
 #include "verbs/translate.hpp"
 
 namespace verbena::verbs {
@@ -28,10 +31,17 @@ MemoryRegion::MemoryRegion(Device& device, std::span<std::byte> bytes, Access ac
     errno = 0;
     region_.reset(ibv_reg_mr(&device.protection_domain(), bytes.data(), bytes.size(), access_flags_of(access)));
     if (region_ != nullptr) return;
-    throw errno_error(
-        errno,
-        fmt::format("ibv_reg_mr of {} bytes at {} on {}", bytes.size(), fmt::ptr(bytes.data()), device.describe()),
-        pinned_bytes(bytes));
+    const int code = errno;
+    const std::string what =
+        fmt::format("ibv_reg_mr of {} bytes at {} on {}", bytes.size(), fmt::ptr(bytes.data()), device.describe());
+    std::ifstream smaps("/proc/self/smaps");
+    if (const auto mapped = io_mapping(smaps, reinterpret_cast<std::uintptr_t>(bytes.data()))) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{}: {}; it is an I/O mapping of {}, which cannot be pinned", what,
+                                std::generic_category().message(code), *mapped),
+                    "pass the device pointer, not the CPU's mapping of that memory", errno_cause(code));
+    }
+    throw errno_error(code, what, pinned_bytes(bytes));
 }
 
 } // namespace verbena::verbs

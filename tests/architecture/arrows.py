@@ -18,7 +18,7 @@ ARROWS = {
     "verbs": {"wire"},
     "reliable": {"flow", "wire"},
     "peer": {"flow", "wire"},
-    "msg": {"peer", "flow", "order", "mem", "wire"},
+    "msg": {"peer", "flow", "order", "mem", "wire", "base"},
     "coll": {"msg", "mem"},
     "lab": {"msg", "mem", "flow", "sim", "wire"},
     "boot": {"base"},

@@ -159,8 +159,13 @@ TEST_CASE("a file name from another machine stays in this folder") {
 }
 
 TEST_CASE("kinds of memory are known by their names, and managed memory is not called GPUDirect's") {
-    CHECK(memory_kind_of("cuda") == MemoryKind::device);
-    CHECK(memory_kind_of("host") == MemoryKind::host);
-    CHECK_THROWS_AS(memory_kind_of("gpu"), Error);
-    CHECK_THAT(std::string(memory_note(MemoryKind::managed)), VERBENA_CONTAINS("host path"));
+    CHECK(memory_choice_of("cuda").kind == MemoryKind::device);
+    CHECK(memory_choice_of("cuda").gpu == 0);
+    CHECK(memory_choice_of("cuda:11").gpu == 11);
+    CHECK(memory_choice_of("managed:2").gpu == 2);
+    CHECK(memory_choice_of("host").kind == MemoryKind::host);
+    for (const char* name : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "host:0", "pinned:1"})
+        CHECK_THROWS_AS(memory_choice_of(name), Error);
+    CHECK(memory_note(memory_choice_of("cuda:1")) == "cuda:1");
+    CHECK_THAT(memory_note({MemoryKind::managed, 0}), VERBENA_CONTAINS("host path"));
 }
