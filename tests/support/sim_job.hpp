@@ -52,6 +52,12 @@ struct SimJob {
     SimJob(const SimJob&) = delete;
     SimJob& operator=(const SimJob&) = delete;
 
+    /// The rank's device falls silent.
+    void kill(std::uint32_t rank) {
+        auto* const above = dynamic_cast<reliable::Device*>(devices[rank].get());
+        fabric.kill(above != nullptr ? above->datagrams() : *devices[rank]);
+    }
+
     msg::Engine& operator[](std::uint32_t rank) { return *engines[rank]; }
 
     void step() {

@@ -115,7 +115,8 @@ TEST_CASE("every type and operation is reduced rightly on 1 to 8 ranks, by every
 TEST_CASE("collectives work with the smallest windows and queues, over a provider that refuses and reorders") {
     const std::uint64_t seed = std::random_device{}();
     std::mt19937_64 random(seed);
-    const auto* nic = GENERATE(as<const sim::Personality*>{}, &sim::mlx5_like(), &sim::rxe_like(), &sim::rdm_like());
+    const auto* nic =
+        GENERATE(as<const sim::Personality*>{}, &sim::mlx5_like(), &sim::rxe_like(), &sim::rdm_like(), &sim::ud_like());
     const std::uint32_t window = GENERATE(1u, 2u, 7u);
     msg::EngineOptions options;
     options.receive_window = window;

@@ -8,7 +8,8 @@ using namespace verbena;
 using verbena::testing::SimJob;
 
 TEST_CASE("when a peer dies every operation on its channel ends once, with the first cause kept") {
-    const auto* nic = GENERATE(as<const sim::Personality*>{}, &sim::mlx5_like(), &sim::rxe_like(), &sim::rdm_like());
+    const auto* nic =
+        GENERATE(as<const sim::Personality*>{}, &sim::mlx5_like(), &sim::rxe_like(), &sim::rdm_like(), &sim::ud_like());
     CAPTURE(nic->name);
     SimJob job(3, 21, *nic);
     std::vector<std::byte> small(64);
@@ -22,7 +23,7 @@ TEST_CASE("when a peer dies every operation on its channel ends once, with the f
     std::vector<msg::OperationId> pending = {job[0].receive(1, 0, 1, into), job[0].send(1, 0, 2, large)};
     for (int i = 0; i < 200; ++i) job[0].release(job[0].send(1, 0, 3, small));
     pending.push_back(job[0].flush(1));
-    job.fabric.kill(*job.devices[1]);
+    job.kill(1);
     job.engines[1].reset();
     for (const auto id : pending) {
         REQUIRE(job.run_until_complete(0, id));

@@ -20,7 +20,8 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
 }
 
 const sim::Personality& personality() {
-    return *GENERATE(as<const sim::Personality*>{}, &sim::mlx5_like(), &sim::rxe_like(), &sim::rdm_like());
+    return *GENERATE(as<const sim::Personality*>{}, &sim::mlx5_like(), &sim::rxe_like(), &sim::rdm_like(),
+                     &sim::ud_like());
 }
 
 } // namespace

@@ -119,7 +119,7 @@ TEST_CASE("requests that want an answer share the peer's reply buffers with larg
 TEST_CASE("both ways at once, with refused posts and losses, every atomic counts once") {
     const auto seed = GENERATE(range(1u, 9u));
     CAPTURE(seed);
-    const sim::Personality nics[] = {sim::mlx5_like(), sim::rxe_like(), sim::rdm_like(), without_rma()};
+    const sim::Personality nics[] = {sim::mlx5_like(), sim::rxe_like(), sim::rdm_like(), without_rma(), sim::ud_like()};
     msg::EngineOptions options;
     options.receive_window = 1 + seed % 3;
     options.send_depth = 1 + seed % 5;
@@ -127,7 +127,7 @@ TEST_CASE("both ways at once, with refused posts and losses, every atomic counts
     fabric.faults.jitter_ns = 2000;
     fabric.faults.refuse_post = 0.1;
     fabric.faults.drop = seed % 2 == 0 ? 0.02 : 0;
-    SimJob job(2, seed, nics[seed % 4], options, fabric);
+    SimJob job(2, seed, nics[seed % std::size(nics)], options, fabric);
     Exposed counters[] = {Exposed(job[0], 16), Exposed(job[1], 16)};
     std::vector<msg::OperationId> running[2];
     std::vector<std::uint64_t> before(200);
