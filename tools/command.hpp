@@ -18,6 +18,7 @@ using Run = std::function<int(const Options&)>;
 [[nodiscard]] Run add_send(CLI::App& command);
 [[nodiscard]] Run add_receive(CLI::App& command);
 [[nodiscard]] Run add_qp(CLI::App& command);
+[[nodiscard]] Run add_order_check(CLI::App& command);
 [[nodiscard]] Run add_run(CLI::App& command);
 
 /// Cuts the program that follows the command `runner` off from `options.arguments`: its options are not ours to read.

@@ -26,6 +26,7 @@ constexpr std::array entries = {
     Entry{"send", "send a file to another verbena", add_send},
     Entry{"receive", "receive a file from another verbena", add_receive},
     Entry{"qp", "queue pairs: a lab that shows how they are lost and kept", add_qp},
+    Entry{"order-check", "operations of a recorded trace whose order nothing decided", add_order_check},
     Entry{"run", "start a program as several ranks on this machine", add_run},
 };
 

@@ -22,13 +22,13 @@ constexpr std::array groups = {
     Group{"Device", {"wire", "device", "port", "gid-index", "mtu", "ack-timeout", "retry-count", "gpu", "gpu-ipc"}},
     Group{"Messages",
           {"send-depth", "receive-window", "eager-limit", "inline-limit", "unexpected-limit", "backlog-limit",
-           "spin-polls", "threads"}},
+           "ordering", "order-trace", "spin-polls", "threads"}},
 };
 
 /// Settings that belong to one machine, or to nobody's screen.
-constexpr std::array<std::string_view, 13> private_settings = {
-    "rank",   "local-rank",  "local-size", "store", "bind",      "advertise",     "interface",
-    "secret", "secret-file", "device",     "port",  "gid-index", "store-external"};
+constexpr std::array<std::string_view, 14> private_settings = {
+    "rank",   "local-rank",  "local-size", "store", "bind",      "advertise",      "interface",
+    "secret", "secret-file", "device",     "port",  "gid-index", "store-external", "order-trace"};
 
 std::string help_text(const Setting& setting) {
     if (setting.value.empty()) return setting.description;

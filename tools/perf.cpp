@@ -10,6 +10,7 @@
 #include "measurement.hpp"
 #include "memory_kind.hpp"
 #include "notice.hpp"
+#include "one_sided_measurement.hpp"
 #include "pair.hpp"
 #include "sizes.hpp"
 #include "statistics.hpp"
@@ -26,6 +27,7 @@ struct Perf {
     bool has_warmup = false;
     std::uint64_t window = 64;
     std::string memory = "host";
+    std::string operation = "send";
 
     [[nodiscard]] std::vector<std::string> tests() const {
         std::vector<std::string> names;
@@ -51,12 +53,16 @@ struct Test {
     Measure measure;
 };
 
-std::vector<Field> latency(Measurement& measurement, std::uint64_t bytes, const Counts& counts, bool is_initiator) {
-    std::vector<double> times = measurement.half_round_trips(bytes, counts.warmup, counts.iterations, is_initiator);
+std::vector<Field> latency_fields(std::vector<double>& times) {
     const Summary all = summarize(times);
     return {real("minimum_us", "min us", all.minimum, 2), real("median_us", "median us", all.median, 2),
             real("mean_us", "mean us", all.mean, 2),      real("p99_us", "p99 us", all.p99, 2),
             real("p999_us", "p99.9 us", all.p999, 2),     real("maximum_us", "max us", all.maximum, 2)};
+}
+
+std::vector<Field> latency(Measurement& measurement, std::uint64_t bytes, const Counts& counts, bool is_initiator) {
+    std::vector<double> times = measurement.half_round_trips(bytes, counts.warmup, counts.iterations, is_initiator);
+    return latency_fields(times);
 }
 
 Seconds streamed(Measurement& measurement, std::uint64_t bytes, const Counts& counts, bool sends, bool receives) {
@@ -86,12 +92,27 @@ std::vector<Field> bidirectional(Measurement& measurement, std::uint64_t bytes, 
     return bandwidth_fields(measurement.window(bytes), bytes, 2 * counts.iterations, time);
 }
 
+std::vector<Field> rate_fields(std::uint64_t window, std::uint64_t messages, Seconds time) {
+    return {whole("window", "window", window),
+            real("messages_per_second", "messages/s", messages_per_second(messages, time), 0),
+            real("time_per_message_us", "us/message", Microseconds(time).count() / static_cast<double>(messages), 3)};
+}
+
 std::vector<Field> rate(Measurement& measurement, std::uint64_t bytes, const Counts& counts, bool is_initiator) {
     const Seconds time = streamed(measurement, bytes, counts, is_initiator, !is_initiator);
-    return {whole("window", "window", measurement.window(bytes)),
-            real("messages_per_second", "messages/s", messages_per_second(counts.iterations, time), 0),
-            real("time_per_message_us", "us/message",
-                 Microseconds(time).count() / static_cast<double>(counts.iterations), 3)};
+    return rate_fields(measurement.window(bytes), counts.iterations, time);
+}
+
+std::vector<Field> one_sided_fields(OneSidedMeasurement& measurement, const std::string& test, std::uint64_t bytes,
+                                    const Counts& counts, bool is_initiator) {
+    if (test == "latency") {
+        std::vector<double> times = measurement.times(bytes, counts.warmup, counts.iterations, is_initiator);
+        return latency_fields(times);
+    }
+    if (counts.warmup != 0) measurement.stream(bytes, counts.warmup, is_initiator);
+    const Seconds time = measurement.stream(bytes, counts.iterations, is_initiator);
+    if (test == "rate") return rate_fields(measurement.window(bytes), counts.iterations, time);
+    return bandwidth_fields(measurement.window(bytes), bytes, counts.iterations, time);
 }
 
 constexpr std::size_t longest_name = 13;
@@ -112,6 +133,18 @@ const Test& test_named(const std::string& name) {
 }
 
 std::string sizes_text(const Perf& perf, const Test& test) {
+    const PerfOperation operation = perf_operation(perf.operation);
+    if (operation != PerfOperation::send && test.measure == bidirectional) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("{} is measured one way", perf.operation),
+                    "the tests of one-sided operations are latency, bandwidth, rate");
+    }
+    if (is_atomic(operation)) {
+        if (!perf.sizes.empty() && perf.sizes != "8") {
+            throw Error(ErrorCode::invalid_argument, fmt::format("an atomic has 8 bytes, not {}", perf.sizes),
+                        "leave --size away");
+        }
+        return "8";
+    }
     return perf.sizes.empty() ? test.default_sizes : perf.sizes;
 }
 
@@ -136,6 +169,7 @@ Parameters parameters_of(const Perf& perf) {
     Parameters parameters;
     parameters.set("command", "perf");
     parameters.set("test", perf.test_names);
+    parameters.set("operation", perf.operation);
     parameters.set("size", perf.sizes);
     parameters.set("iterations", perf.iterations != 0 ? fmt::format("{}", perf.iterations) : "by size");
     parameters.set("warmup", perf.has_warmup ? fmt::format("{}", perf.warmup) : "by size");
@@ -143,24 +177,56 @@ Parameters parameters_of(const Perf& perf) {
     return parameters;
 }
 
-void measure(Session& session, const Perf& perf, bool is_initiator, Output& output) {
-    Measurement measurement(session, largest_size(perf), perf.window, memory_choice_of(perf.memory));
+/// Verifies and measures every test at every size; `fields` gives the columns.
+template <class Measured, class Fields>
+void measure_all(Session& session, const Perf& perf, bool is_initiator, Output& output, Measured& measurement,
+                 Fields&& fields) {
     const ClosesOnFailure guard(session);
     for (const std::string& name : perf.tests()) {
         const Test& test = test_named(name);
         for (const std::uint64_t bytes : parse_sizes(sizes_text(perf, test))) {
             const Counts counts = counts_for(perf, test, bytes);
             progress(fmt::format("{}, {}, {} iterations", name, size_text(bytes), counts.iterations));
-            measurement.verify(bytes);
             Record row{"result",
                        {word("test", "test", name, longest_name), whole("size_bytes", "bytes", bytes),
                         whole("iterations", "iterations", counts.iterations),
                         whole("warmup", "warmup", counts.warmup)}};
-            for (Field& field : test.measure(measurement, bytes, counts, is_initiator))
-                row.fields.push_back(std::move(field));
+            for (Field& field : fields(measurement, test, bytes, counts)) row.fields.push_back(std::move(field));
             progress("");
             if (is_initiator) output.row(row);
         }
+    }
+}
+
+void measure(Session& session, const Perf& perf, bool is_initiator, Output& output) {
+    const MemoryChoice kind = memory_choice_of(perf.memory);
+    const PerfOperation operation = perf_operation(perf.operation);
+    if (operation == PerfOperation::send) {
+        Measurement measurement(session, largest_size(perf), perf.window, kind);
+        measure_all(session, perf, is_initiator, output, measurement,
+                    [&](Measurement& measured, const Test& test, std::uint64_t bytes, const Counts& counts) {
+                        measured.verify(bytes);
+                        return test.measure(measured, bytes, counts, is_initiator);
+                    });
+        return;
+    }
+    OneSidedMeasurement measurement(session, operation, largest_size(perf), perf.window, kind);
+    measure_all(session, perf, is_initiator, output, measurement,
+                [&](OneSidedMeasurement& measured, const Test& test, std::uint64_t bytes, const Counts& counts) {
+                    measured.verify(bytes, is_initiator);
+                    return one_sided_fields(measured, test.name, bytes, counts, is_initiator);
+                });
+}
+
+std::string latency_note(PerfOperation operation) {
+    switch (operation) {
+    case PerfOperation::send:
+    case PerfOperation::put_with_signal:
+        return "half round trip";
+    case PerfOperation::put:
+        return "put and flush: until it is visible";
+    default:
+        return "until the value is here";
     }
 }
 
@@ -178,7 +244,14 @@ int run(const Perf& perf, const Options& options) {
     if (is_initiator) {
         Record parameters{"parameters", session.description()};
         parameters.fields.push_back(word("memory", "memory", memory_note(memory_choice_of(perf.memory))));
-        parameters.fields.push_back(word("latency", "latency", "half round trip"));
+        parameters.fields.push_back(word("operation", "operation", perf.operation));
+        if (perf_operation(perf.operation) != PerfOperation::send) {
+            const ChannelInfo channel = session.peer().describe();
+            parameters.fields.push_back(word("remote_access", "put and get by", channel.remote_access));
+            parameters.fields.push_back(word("atomics", "atomics by", channel.atomics));
+            parameters.fields.push_back(word("ordering", "ordering", std::string(name(channel.ordering))));
+        }
+        parameters.fields.push_back(word("latency", "latency", latency_note(perf_operation(perf.operation))));
         parameters.fields.push_back(word("units", "units", "MB = 10^6 bytes, Gb = 10^9 bits"));
         output.block(parameters);
     }
@@ -197,6 +270,8 @@ Run add_perf(CLI::App& command) {
         .add_option("-t,--test", perf->test_names,
                     "latency, bandwidth, bidirectional, rate; a list with commas [latency,bandwidth]")
         ->type_name("TEST");
+    command.add_option("--op", perf->operation, "send, put, put_with_signal, get, fetch_add, compare_and_swap [send]")
+        ->type_name("OPERATION");
     command.add_option("-s,--size", perf->sizes, "message size, or a sweep by 2 [8:16MiB; rate: 8]")
         ->type_name("BYTES[:BYTES]");
     command.add_option("-n,--iterations", perf->iterations, "round trips or messages a size [by size]")

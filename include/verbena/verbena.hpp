@@ -12,6 +12,7 @@
 #include <verbena/group.hpp>
 #include <verbena/memory.hpp>
 #include <verbena/operation.hpp>
+#include <verbena/order_check.hpp>
 #include <verbena/ordering.hpp>
 #include <verbena/remote_region.hpp>
 #include <verbena/runtime.hpp>

@@ -151,6 +151,7 @@ void RuntimeCore::close() noexcept {
     for (const auto& group : groups) group->collectives.reset(); // a Group may live on
     groups.clear();
     engine.reset();
+    order_trace.reset();
     device.reset();
     if (store) store->leave();
     if (server) server->wait_until_empty(Clock::now() + settings.duration("close-timeout"));

@@ -16,6 +16,7 @@
 
 #include "api/gate.hpp"
 #include "api/group_core.hpp"
+#include "api/order_trace_file.hpp"
 #include "boot/job.hpp"
 #include "boot/store_client.hpp"
 #include "boot/store_server.hpp"
@@ -89,6 +90,7 @@ struct RuntimeCore {
     std::shared_ptr<wire::Device> device;
     std::unique_ptr<boot::StoreServer> server; ///< only in the process that hosts the store
     std::unique_ptr<boot::StoreClient> store;  ///< none in a job of one
+    std::unique_ptr<OrderTraceFile> order_trace; ///< only where it is recorded
     std::unique_ptr<msg::Engine> engine;
     std::vector<std::shared_ptr<GroupCore>> groups; ///< one that nobody else holds goes when it is idle
     std::shared_ptr<GroupCore> world;

@@ -183,6 +183,7 @@ msg::EngineOptions engine_options(const RuntimeCore& core) {
     const Settings& settings = core.settings;
     msg::EngineOptions options;
     options.job = core.identity;
+    options.order_trace = core.order_trace.get();
     options.ordering = ordering_named(settings.text("ordering"));
     options.rank = core.job.rank;
     options.size = core.job.size;
@@ -238,6 +239,10 @@ std::shared_ptr<wire::Device> open_device(const RuntimeCore& core) {
 void connect_all(RuntimeCore& core, Deadline deadline) {
     const auto addresses = meet(core, "addresses", deadline, [&] {
         core.device = open_device(core);
+        if (core.settings.is_set("order-trace")) {
+            core.order_trace = std::make_unique<OrderTraceFile>(core.settings.text("order-trace"), core.job.rank,
+                                                                core.device->capabilities());
+        }
         core.engine = std::make_unique<msg::Engine>(*core.device, *core.spaces, engine_options(core));
         return own_addresses(*core.engine);
     });

@@ -77,6 +77,8 @@ constexpr std::array rows = {
         "who may call a runtime: the thread that made it, or any, one at a time: single, serialised"},
     Row{"ordering", Form::choice, "hazard", "", 0, 0,
         "order of puts, gets and atomics, relaxed is the program's own business: relaxed, hazard, strict"},
+    Row{"order-trace", Form::text, "", "path", 0, 0,
+        "file for `verbena order-check`, PATH.RANK for each rank, mode 0600; empty: nothing is recorded"},
     Row{"spin-polls", Form::number, "", "polls", 0, no_limit,
         "empty polls before a waiting rank yields its core; empty: 2000, or 0 with fewer cores than ranks"},
     Row{"gpu", Form::choice, "auto", "", 0, 0, "load the CUDA plug-in: auto, off, required"},

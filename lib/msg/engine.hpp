@@ -31,6 +31,8 @@ class Device;
 
 namespace verbena::msg {
 
+class OrderTrace;
+
 struct EngineOptions {
     std::uint32_t rank = 0;
     std::uint32_t size = 1;
@@ -47,6 +49,7 @@ struct EngineOptions {
     std::vector<bool> shares_gpus; ///< by rank: on this host, and sees every GPU that we see; empty: nobody does
     Ordering ordering = Ordering::hazard;
     std::uint32_t watched_operations = 256; ///< unfinished ones whose memory is watched for hazards
+    OrderTrace* order_trace = nullptr;      ///< outlives the engine; null: nothing is recorded
 };
 
 /// Separates message spaces: a message matches only receives of its own context. 0 is the user's; groups use others.

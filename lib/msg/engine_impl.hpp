@@ -27,6 +27,7 @@
 #include "msg/engine.hpp"
 #include "msg/header.hpp"
 #include "msg/operation_table.hpp"
+#include "msg/order_trace.hpp"
 #include "msg/registrations.hpp"
 #include "msg/unexpected.hpp"
 #include "order/hazard_tracker.hpp"
@@ -272,8 +273,9 @@ struct Engine::Impl final : peer::Sink {
     std::vector<Listener*> listeners; ///< by context; short, or with gaps
     std::vector<RoomWatch> room_watches;
     std::uint64_t last_sequence = 0;
-    order::HazardTracker hazards;      ///< of all peers: what overlaps here need not be one peer's
-    std::vector<SpentBuffer> unposted; ///< receive buffers that the device had no room for
+    std::uint32_t queued_one_sided = 0; ///< in all back-logs
+    order::HazardTracker hazards;       ///< of all peers: what overlaps here need not be one peer's
+    std::vector<SpentBuffer> unposted;  ///< receive buffers that the device had no room for
     std::uint64_t idle_steps = 0;
     std::uint64_t receive_refusals = 0;   ///< receives that a provider refused though it must have had room
     std::vector<wire::AsyncEvent> events; ///< read and not acted on

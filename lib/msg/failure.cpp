@@ -84,7 +84,7 @@ void Engine::Impl::fail_channel(std::uint32_t rank, const Status& status, const 
     peer.finishes = peer.fetches = peer.posted = peer.swaps = {};
     peer.queued = peer.awaiting_finished = peer.answers = peer.looping = 0;
     peer.unsynced = false;
-    peer.queued_memory = {};
+    queued_one_sided -= std::exchange(peer.queued_memory, {}).count();
     const std::vector<HeldRequest> requests = std::exchange(peer.requests, {});
     for (std::size_t i = std::exchange(peer.first_request, 0); i < requests.size(); ++i) {
         give_back({requests[i].buffer, rank, false});

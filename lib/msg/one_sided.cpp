@@ -120,6 +120,10 @@ Room Engine::Impl::start_one_sided(PeerState& peer, peer::Channel& channel, std:
         room = own.native ? post_get(peer, channel, index, gate) : request_get(peer, channel, index);
     }
     if (own.started && own.token == order::HazardTracker::none) watch(peer, state);
+    if (options.order_trace != nullptr && own.started && !own.is_traced) [[unlikely]] {
+        own.is_traced = true;
+        options.order_trace->posted(own.sequence, own.kind, touch_of(state), gate == order::Relation::fence);
+    }
     if (room != Room::yes) return room;
     own.all_posted = true;
     state.held = true;

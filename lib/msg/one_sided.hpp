@@ -27,6 +27,7 @@ struct OneSidedState {
     bool started = false;      ///< something of it is posted
     bool copies = false;       ///< put: its bytes are in the slot when it is posted, and free
     bool has_waited = false;   ///< for its place in the order; counted once
+    bool is_traced = false;    ///< its beginning is recorded, its end is not yet
     bool all_posted = false;   ///< nothing of it is left to post
     bool has_signal = false;   ///< a signal that is not posted yet follows the data
     bool bounced = false;      ///< get: it lands in the slot's buffer, and is copied from there

@@ -22,7 +22,9 @@ std::uint8_t flags_for(order::Relation gate) noexcept { return gate == order::Re
 
 bool Engine::Impl::may_fetch(const PeerState& peer, const peer::Channel& channel) const {
     // The queue would hold it back, and all behind it: so it waits here. A shared queue has no one depth.
-    return manager.is_shared() || peer.fetches_out < channel.send_queue->queue_pair().granted().max_read_atomic;
+    if (manager.is_shared()) return true;
+    const std::uint32_t depth = channel.send_queue->queue_pair().granted().max_read_atomic;
+    return depth == 0 || peer.fetches_out < depth; // 0: the device itself says what it thinks of a READ
 }
 
 Room Engine::Impl::post_rdma(PeerState& peer, peer::Channel& channel, wire::WorkRequest& request,

@@ -22,7 +22,11 @@ std::uint32_t OperationTable::acquire(OperationState::Kind kind, std::uint32_t r
     state.in_flight = 0;
     state.fetched = 0;
     state.lkey = {};
-    state.one_sided = {};
+    if (kind == OperationState::Kind::one_sided || kind == OperationState::Kind::flush) {
+        state.one_sided = {};
+    } else { // what every operation is asked for
+        state.one_sided.fenced = state.one_sided.started = state.one_sided.has_waited = false;
+    }
     state.context = context;
     state.rank = rank;
     state.tag = tag;

@@ -1,5 +1,6 @@
 /// What must wait for what came before. Hot path.
 #include <algorithm>
+#include <utility>
 
 #include "msg/engine_impl.hpp"
 
@@ -51,7 +52,6 @@ order::Touch Engine::Impl::touch_of(const OperationState& state) const noexcept 
         const bool copies = state.length <= std::min<std::uint64_t>(manager.channel(state.rank).message_bytes,
                                                                     device.capabilities().max_message_bytes);
         touch.by = copies || state.space != nullptr ? By::copied : By::wire;
-        if (own.started && touch.by == By::copied) touch.local = {}; // free again
     }
     if (own.signal.handle != 0) touch.signal = {own.signal.memory, word_bytes};
     if (!own.native) touch.by = By::engine;
@@ -80,7 +80,7 @@ Relation Engine::Impl::gate_of(PeerState& peer, OperationState& state) noexcept 
             gate = by_wire && can.native_fence ? Relation::fence : Relation::wait;
         }
     }
-    const bool is_alone = hazards.outstanding() == 0 && active.empty();
+    const bool is_alone = hazards.outstanding() == 0 && queued_one_sided == 0;
     if (peer.ordering == Ordering::relaxed || is_alone || gate == Relation::wait) return gate;
     const order::Touch touch = touch_of(state);
     Relation hazard = hazards.check(touch, peer.ordering == Ordering::strict);
@@ -110,16 +110,22 @@ bool Engine::Impl::would_pass(const order::Touch& touch, std::uint64_t sequence)
 }
 
 void Engine::Impl::note_dequeued(PeerState& peer, OperationState::Kind kind) noexcept {
-    if (kind == OperationState::Kind::one_sided) peer.queued_memory.remove();
+    if (kind != OperationState::Kind::one_sided) return;
+    peer.queued_memory.remove();
+    --queued_one_sided;
 }
 
 void Engine::Impl::watch(PeerState& peer, OperationState& state) noexcept {
     const bool is_unfinished = state.in_flight > 0 || state.one_sided.answers > 0;
     if (peer.ordering == Ordering::relaxed || !is_unfinished || !is_watched(state)) return;
-    state.one_sided.token = hazards.add(touch_of(state));
+    order::Touch touch = touch_of(state);
+    if (touch.kind == order::Kind::write && touch.by == By::copied) touch.local = {}; // free again
+    state.one_sided.token = hazards.add(touch);
 }
 
 void Engine::Impl::unwatch(OneSidedState& own) noexcept {
+    if (std::exchange(own.is_traced, false)) [[unlikely]]
+        options.order_trace->done(own.sequence);
     if (own.token == order::HazardTracker::none) return;
     hazards.remove(std::exchange(own.token, order::HazardTracker::none));
 }

@@ -81,7 +81,10 @@ OperationId Engine::Impl::launch(std::uint32_t index) {
     }
     OperationState& state = operations[index];
     state.held = true;
-    if (state.kind == OperationState::Kind::one_sided) peer.queued_memory.add(touch_of(state));
+    if (state.kind == OperationState::Kind::one_sided) {
+        peer.queued_memory.add(touch_of(state));
+        ++queued_one_sided;
+    }
     peer.backlog.push(operations, index);
     ++peer.queued;
     activate(rank);

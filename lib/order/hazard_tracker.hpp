@@ -50,6 +50,38 @@ struct Touch {
     [[nodiscard]] constexpr bool changes_local() const noexcept { return kind == Kind::read || kind == Kind::atomic; }
 };
 
+/// At the peer.
+[[nodiscard]] inline Relation at_peer(const Rules& rules, const Touch& earlier, const Touch& later) noexcept {
+    if (earlier.loops) return Relation::wait;
+    const bool by_engine = later.by == By::engine || later.kind == Kind::send;
+    if (earlier.by == By::engine) return by_engine ? Relation::ordered : Relation::wait;
+    const Relation needed = relation(rules, earlier.kind, by_engine ? Kind::send : later.kind);
+    return needed == Relation::fence && by_engine ? Relation::wait : needed; // a message of ours carries no flag
+}
+
+/// In our own memory. The fence flag helps only where one queue pair's device does both.
+[[nodiscard]] inline Relation at_home(const Rules& rules, const Touch& earlier, const Touch& later) noexcept {
+    const bool one_device =
+        earlier.peer == later.peer && earlier.by == By::wire && later.by == By::wire && !earlier.loops;
+    if (!one_device || later.kind == Kind::send) return Relation::wait;
+    if (earlier.kind == Kind::write) return relation(rules, Kind::write, later.kind); // read before what comes back
+    return std::max(relation(rules, earlier.kind, later.kind), relation(rules, Kind::read, Kind::write));
+}
+
+/// What `later` must do because of `earlier`. `everything`: as if all memory of a peer were one place (strict).
+[[nodiscard]] inline Relation between(const Rules& rules, const Touch& earlier, const Touch& later,
+                                      bool everything) noexcept {
+    const bool same_peer = earlier.peer == later.peer;
+    const bool at_one_place = earlier.remote.overlaps(later.remote) || earlier.signal.overlaps(later.remote) ||
+                              earlier.remote.overlaps(later.signal) || earlier.signal.overlaps(later.signal);
+    const bool remote =
+        same_peer && (everything || ((earlier.changes_remote() || later.changes_remote()) && at_one_place));
+    const bool local = (earlier.changes_local() || later.changes_local()) && earlier.local.overlaps(later.local);
+    Relation needed = remote ? at_peer(rules, earlier, later) : Relation::ordered;
+    if (local) needed = std::max(needed, at_home(rules, earlier, later));
+    return needed;
+}
+
 /// What operations that wait to be posted to one peer touch in our memory, as two ranges that hold all of it:
 /// operations to other peers must not pass them there. Wider than the truth, so now and then one waits for nothing.
 class QueuedMemory {
@@ -65,6 +97,7 @@ class QueuedMemory {
         return changed_.overlaps(other.local) || (other.changes_local() && read_.overlaps(other.local));
     }
     [[nodiscard]] bool is_empty() const noexcept { return count_ == 0; }
+    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
   private:
     std::uint32_t count_ = 0;
@@ -88,7 +121,7 @@ class HazardTracker {
     [[nodiscard]] Relation check(const Touch& later, bool everything) const noexcept {
         Relation needed = Relation::ordered;
         for (const Entry& entry : entries_) {
-            needed = std::max(needed, between(entry.touch, later, everything));
+            needed = std::max(needed, between(rules_, entry.touch, later, everything));
             if (needed == Relation::wait) break;
         }
         return needed;
@@ -122,37 +155,6 @@ class HazardTracker {
         Touch touch;
         Token token;
     };
-
-    [[nodiscard]] Relation between(const Touch& earlier, const Touch& later, bool everything) const noexcept {
-        const bool same_peer = earlier.peer == later.peer;
-        const bool at_one_place = earlier.remote.overlaps(later.remote) || earlier.signal.overlaps(later.remote) ||
-                                  earlier.remote.overlaps(later.signal) || earlier.signal.overlaps(later.signal);
-        const bool remote =
-            same_peer && (everything || ((earlier.changes_remote() || later.changes_remote()) && at_one_place));
-        const bool local = (earlier.changes_local() || later.changes_local()) && earlier.local.overlaps(later.local);
-        Relation needed = remote ? ways(earlier, later) : Relation::ordered;
-        if (local) needed = std::max(needed, here(earlier, later));
-        return needed;
-    }
-
-    /// At the peer.
-    [[nodiscard]] Relation ways(const Touch& earlier, const Touch& later) const noexcept {
-        if (earlier.loops) return Relation::wait;
-        const bool by_engine = later.by == By::engine || later.kind == Kind::send;
-        if (earlier.by == By::engine) return by_engine ? Relation::ordered : Relation::wait;
-        const Relation needed = relation(rules_, earlier.kind, by_engine ? Kind::send : later.kind);
-        return needed == Relation::fence && by_engine ? Relation::wait : needed; // a message of ours carries no flag
-    }
-
-    /// In our own memory. The fence flag helps only where one queue pair's device does both.
-    [[nodiscard]] Relation here(const Touch& earlier, const Touch& later) const noexcept {
-        const bool one_device =
-            earlier.peer == later.peer && earlier.by == By::wire && later.by == By::wire && !earlier.loops;
-        if (!one_device || later.kind == Kind::send) return Relation::wait;
-        if (earlier.kind == Kind::write)
-            return relation(rules_, Kind::write, later.kind); // read before what comes back
-        return std::max(relation(rules_, earlier.kind, later.kind), relation(rules_, Kind::read, Kind::write));
-    }
 
     Rules rules_;
     std::vector<Entry> entries_;

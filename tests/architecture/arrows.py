@@ -22,7 +22,7 @@ ARROWS = {
     "coll": {"msg", "mem"},
     "lab": {"msg", "mem", "flow", "sim", "wire"},
     "boot": {"base"},
-    "api": {"coll", "lab", "msg", "mem", "boot", "reliable", "wire"},
+    "api": {"coll", "lab", "msg", "order", "mem", "boot", "reliable", "wire"},
     "gpudirect": {"mem"},
 }
 # Public headers with behaviour: only the room that implements them, and what stands on it, may include them.
