@@ -203,7 +203,6 @@ Parameters parameters_of(const Coll& coll) {
     parameters.set("algorithm", coll.algorithm);
     parameters.set("iterations", coll.iterations != 0 ? fmt::format("{}", coll.iterations) : "by size");
     parameters.set("warmup", fmt::format("{}", coll.warmup));
-    if (!coll.plan_file.empty()) parameters.set("plan", read_text_file(coll.plan_file));
     parameters.set("check", coll.check ? "yes" : "no");
     return parameters;
 }

@@ -49,7 +49,7 @@ Collectives::Collectives(msg::Engine& engine, msg::Context context)
 
 void Collectives::lose(std::uint32_t job_rank, const Status& status, const std::string& reason) {
     const std::optional<std::uint32_t> rank = team_->members.rank_of(job_rank);
-    if (rank) team_->fail(status, fmt::format("rank {} is gone: {}", *rank, reason));
+    if (rank) team_->fail(status, fmt::format("rank {} is lost: {}", *rank, reason));
 }
 
 msg::OperationId Collectives::start(const Request& request) { return start_prepared(prepare(request)); }

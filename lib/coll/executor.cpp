@@ -29,7 +29,7 @@ PlanTask::~PlanTask() { team_->end(&running_); }
 
 void PlanTask::fail(const Status& status) {
     const std::optional<std::uint32_t> lost = team_->members.rank_of(status.source);
-    if (lost) team_->fail(status, fmt::format("rank {} is gone", *lost));
+    if (lost) team_->fail(status, fmt::format("rank {} is lost", *lost));
 }
 
 std::optional<Status> PlanTask::advance(msg::Engine& engine) {
