@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <verbena/error.hpp>
+#include <verbena/plan.hpp>
 
 #include "coll_operation.hpp"
 #include "collective.hpp"
@@ -13,10 +15,14 @@
 #include "launch.hpp"
 #include "memory_kind.hpp"
 #include "notice.hpp"
+#include "simulate.hpp"
 #include "sizes.hpp"
+#include "text_file.hpp"
 
 namespace verbena::tools {
 namespace {
+
+constexpr std::uint32_t most_local_ranks = 4096;
 
 struct Coll {
     std::string operation;
@@ -32,6 +38,10 @@ struct Coll {
     std::string algorithm;
     bool in_place = false;
     bool check = true;
+    std::string plan_file;  ///< empty: none
+    std::string write_plan; ///< likewise
+    bool simulate = false;
+    std::string topology = "two-level";
 };
 
 CollectiveOptions options_of(const Coll& coll) {
@@ -47,7 +57,8 @@ CollectiveOptions options_of(const Coll& coll) {
                     "the reductions are sum, prod, min, max, avg");
     }
     const std::vector<std::string> known = Group::algorithms(operation.collective);
-    if (!coll.algorithm.empty() && std::find(known.begin(), known.end(), coll.algorithm) == known.end()) {
+    if (coll.plan_file.empty() && !coll.algorithm.empty() &&
+        std::find(known.begin(), known.end(), coll.algorithm) == known.end()) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("no {} algorithm is called \"{}\"", coll.operation, coll.algorithm),
                     fmt::format("the algorithms are {}", fmt::join(known, ", ")));
@@ -55,6 +66,10 @@ CollectiveOptions options_of(const Coll& coll) {
     if (coll.in_place && !operation.works_in_place()) {
         throw Error(ErrorCode::invalid_argument, fmt::format("{} does not work in place", coll.operation),
                     "leave --in-place out");
+    }
+    if (operation.is_scan && *op == ReduceOp::avg) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("{} has no average", coll.operation),
+                    "the reductions are sum, prod, min, max");
     }
     if (coll.root != 0 && !operation.has_root()) {
         throw Error(ErrorCode::invalid_argument, fmt::format("{} has no root", coll.operation), "leave --root out");
@@ -146,6 +161,10 @@ int measure(Session& session, const Coll& coll, const CollectiveOptions& options
     const auto bytes_of = [&](std::size_t count) {
         return longer_count(options.operation, count, runtime.size()) * size_of(options.type);
     };
+    if (!coll.plan_file.empty()) {
+        const std::string added = runtime.world().add_plan(read_text_file(coll.plan_file));
+        if (added != options.algorithm) throw Error(ErrorCode::invalid_argument, "the plan has changed meanwhile");
+    }
     CollectiveTest test(session, options, bytes_of(counts.back()));
     const ClosesOnFailure guard(session);
     bool is_right = true;
@@ -188,11 +207,47 @@ Parameters parameters_of(const Coll& coll) {
     return parameters;
 }
 
-int run(const Coll& coll, const Options& options) {
+/// `--simulate` and `--write-plan` need no job.
+int run_alone(const Coll& coll, const Options& options) {
+    const CollectiveOptions wanted = options_of(coll);
+    if (coll.ranks == 0) {
+        throw Error(ErrorCode::invalid_argument, "of how many ranks?", "give their number with -n");
+    }
+    if (!coll.write_plan.empty()) {
+        const std::vector<std::size_t> counts = counts_of(coll, wanted.operation, wanted.type, coll.ranks);
+        write_text_file(coll.write_plan, plan_text(wanted.operation.collective, coll.ranks, counts.front(),
+                                                   size_of(wanted.type), coll.root, coll.algorithm));
+        return done;
+    }
+    Output output("coll", options.json, options.color);
+    simulate_collective(
+        {wanted.operation.collective, coll.ranks, parse_sizes(coll.sizes, coll.factor), coll.topology, coll.algorithm},
+        output);
+    return done;
+}
+
+/// The name that a plan file gives itself: it stands for the algorithm. @throws Error
+std::string plan_name(const std::string& path) {
+    const auto plan = nlohmann::json::parse(read_text_file(path), nullptr, false);
+    if (!plan.is_object() || !plan.contains("name") || !plan["name"].is_string()) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("{} is no plan: it has no \"name\"", path),
+                    "docs/plan-format.md describes plans");
+    }
+    return plan["name"].get<std::string>();
+}
+
+int run(Coll coll, const Options& options) {
+    if (coll.simulate || !coll.write_plan.empty()) return run_alone(coll, options);
+    if (!coll.plan_file.empty()) coll.algorithm = plan_name(coll.plan_file);
     const CollectiveOptions wanted = options_of(coll);
     static_cast<void>(counts_of(coll, wanted.operation, wanted.type, 1));
     const Settings settings = settings_of(options);
     if (is_launcher(coll, settings)) {
+        if (coll.ranks > most_local_ranks) {
+            throw Error(ErrorCode::invalid_argument,
+                        fmt::format("{} ranks are more than {}", coll.ranks, most_local_ranks),
+                        "so many can be simulated: --simulate");
+        }
         return launch({.ranks = coll.ranks, .command = own_command(options.arguments), .report_exit_status = false});
     }
     Session session(settings, options.verbosity);
@@ -227,7 +282,7 @@ Run add_coll(CLI::App& command) {
     command
         .add_option("-n,--ranks", coll->ranks,
                     "start so many ranks on this machine; without it a launcher says who we are")
-        ->check(CLI::Range(1, 4096).description(""))
+        ->check(CLI::Range(1, 1 << 20).description(""))
         ->type_name("N");
     command.add_option("-s,--size", coll->sizes, "bytes of a rank's longer buffer, one or a sweep [8:64MiB]")
         ->type_name("BYTES[:BYTES]");
@@ -237,6 +292,12 @@ Run add_coll(CLI::App& command) {
     command.add_option("--op", coll->op, "sum, prod, min, max, avg [sum]")->type_name("OP");
     command.add_option("--root", coll->root, "the root of those that have one [0]")->type_name("RANK");
     command.add_option("--algorithm", coll->algorithm, "force one [chosen by size]")->type_name("NAME");
+    command.add_option("--plan", coll->plan_file, "run the plan in this file, once it is proved")->type_name("FILE");
+    command.add_option("--write-plan", coll->write_plan, "write the plan for the first size, and end; needs -n")
+        ->type_name("FILE");
+    command.add_flag("--simulate", coll->simulate, "time the plans over a network that is not there; needs -n");
+    command.add_option("--topology", coll->topology, "of --simulate: two-level, fat-tree, or a file [two-level]")
+        ->type_name("NAME|FILE");
     command.add_option("--iterations", coll->iterations, "timed calls a size [by size, 20 to 1000]")
         ->check(CLI::PositiveNumber.description(""))
         ->type_name("N");

@@ -35,6 +35,32 @@ constexpr std::array operations = {
                   .input = Holds::block_of_each,
                   .output = Holds::block_of_each,
                   .bus = Bus::all_but_own},
+    CollOperation{.collective = Collective::scan, .reduces = true, .is_scan = true, .includes_self = true},
+    CollOperation{.collective = Collective::exclusive_scan, .reduces = true, .is_scan = true},
+    CollOperation{.collective = Collective::reduce_scatter_v,
+                  .reduces = true,
+                  .input = Holds::block_of_each,
+                  .bus = Bus::all_but_own,
+                  .is_uneven = true},
+    CollOperation{.collective = Collective::all_gather_v,
+                  .output = Holds::block_of_each,
+                  .bus = Bus::all_but_own,
+                  .is_uneven = true},
+    CollOperation{.collective = Collective::gather_v,
+                  .only_root_writes = true,
+                  .output = Holds::block_of_each,
+                  .bus = Bus::all_but_own,
+                  .is_uneven = true},
+    CollOperation{.collective = Collective::scatter_v,
+                  .only_root_reads = true,
+                  .input = Holds::block_of_each,
+                  .bus = Bus::all_but_own,
+                  .is_uneven = true},
+    CollOperation{.collective = Collective::all_to_all_v,
+                  .input = Holds::block_of_each,
+                  .output = Holds::block_of_each,
+                  .bus = Bus::all_but_own,
+                  .is_uneven = true},
 };
 
 } // namespace
@@ -53,14 +79,19 @@ const CollOperation& coll_operation_named(const std::string& wanted) {
 
 CollBuffers buffers_of(const CollOperation& operation, std::size_t count, std::uint32_t rank, std::uint32_t ranks,
                        std::uint32_t root) noexcept {
-    const auto length = [&](Holds holds) { return holds == Holds::block ? count : count * ranks; };
+    const std::uint32_t first = operation.is_uneven_exchange() ? rank : 0;
+    const std::size_t all = block_begin(operation, count, first + ranks, first);
+    const std::size_t own = block_length(operation, count, rank);
+    const std::size_t before = block_begin(operation, count, rank);
+    const auto length = [&](Holds holds) { return holds == Holds::block_of_each ? all : own; };
     const bool reads = !operation.only_root_reads || rank == root;
     const bool writes = !operation.only_root_writes || rank == root;
     CollBuffers buffers;
     if (reads) buffers.input = length(operation.input);
     if (writes) buffers.output = length(operation.output);
-    if (buffers.input < buffers.output && reads) buffers.input_at = rank * count;
-    if (buffers.output < buffers.input && writes) buffers.output_at = rank * count;
+    if (operation.input == operation.output) return buffers;
+    if (operation.output == Holds::block_of_each && reads && writes) buffers.input_at = before;
+    if (operation.input == Holds::block_of_each && reads && writes) buffers.output_at = before;
     return buffers;
 }
 
@@ -71,14 +102,30 @@ std::size_t block_count(const CollOperation& operation, std::uint64_t bytes, std
 }
 
 std::size_t longer_count(const CollOperation& operation, std::size_t count, std::uint32_t ranks) noexcept {
-    return operation.has_blocks() ? count * ranks : count;
+    if (operation.is_uneven_exchange()) return 2 * count * ranks; // whatever the rank
+    return operation.has_blocks() ? block_begin(operation, count, ranks) : count;
+}
+
+std::size_t block_length(const CollOperation& operation, std::size_t count, std::uint32_t index) noexcept {
+    return operation.is_uneven ? (index + 1) % 3 * count : count;
+}
+
+std::size_t block_begin(const CollOperation& operation, std::size_t count, std::uint32_t index,
+                        std::uint32_t first) noexcept {
+    std::size_t begin = 0;
+    for (std::uint32_t before = first; before < index; ++before) begin += block_length(operation, count, before);
+    return begin;
 }
 
 Source source_of(const CollOperation& operation, std::uint32_t block, std::size_t count, std::uint32_t rank,
                  std::uint32_t root) noexcept {
     Source source;
     if (!operation.reduces) source.rank = operation.output == Holds::block_of_each ? block : root;
-    if (operation.input == Holds::block_of_each) source.offset = rank * count;
+    if (operation.is_uneven_exchange()) {
+        source.offset = block_begin(operation, count, block + rank, block);
+    } else if (operation.input == Holds::block_of_each) {
+        source.offset = block_begin(operation, count, rank);
+    }
     return source;
 }
 

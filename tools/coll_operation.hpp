@@ -28,9 +28,16 @@ struct CollOperation {
     Holds input = Holds::block;
     Holds output = Holds::block;
     Bus bus = Bus::once;
+    bool is_uneven = false; ///< blocks differ in length: block_length()
+    bool is_scan = false;   ///< the reduction of the ranks below, and with `includes_self` of this one
+    bool includes_self = false;
 
     [[nodiscard]] bool has_root() const noexcept { return only_root_reads || only_root_writes; }
     [[nodiscard]] bool has_blocks() const noexcept { return input != output || input == Holds::block_of_each; }
+    /// Uneven blocks of which each rank has lists of its own.
+    [[nodiscard]] bool is_uneven_exchange() const noexcept {
+        return is_uneven && input == Holds::block_of_each && output == Holds::block_of_each;
+    }
     [[nodiscard]] bool works_in_place() const noexcept { return input == Holds::block || output == Holds::block; }
 };
 
@@ -55,6 +62,13 @@ struct CollBuffers {
                                       std::uint32_t ranks) noexcept;
 /// The elements of a rank's longer buffer.
 [[nodiscard]] std::size_t longer_count(const CollOperation& operation, std::size_t count, std::uint32_t ranks) noexcept;
+
+/// Elements of block `index` where they are `count` on average: uneven ones are `count`, twice as many and none in
+/// turn. Of an exchange the block from rank a to rank b has index a + b.
+[[nodiscard]] std::size_t block_length(const CollOperation& operation, std::size_t count, std::uint32_t index) noexcept;
+/// The elements ahead of block `index` of the row that begins with index `first`.
+[[nodiscard]] std::size_t block_begin(const CollOperation& operation, std::size_t count, std::uint32_t index,
+                                      std::uint32_t first = 0) noexcept;
 
 /// Where the elements of one block of this rank's output come from.
 [[nodiscard]] Source source_of(const CollOperation& operation, std::uint32_t block, std::size_t count,

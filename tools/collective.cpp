@@ -67,6 +67,21 @@ Operation CollectiveTest::start(std::size_t count) {
     const std::byte* from = input(count).data();
     std::byte* to = output(count).data();
     const auto& [operation, type, op, root, algorithm, in_place, check, memory] = options_;
+    if (operation.is_uneven) {
+        const std::uint32_t first = operation.is_uneven_exchange() ? world_.rank() : 0;
+        counts_.clear();
+        for (std::uint32_t rank = 0; rank < world_.size(); ++rank)
+            counts_.push_back(block_length(operation, count, first + rank));
+        return world_.start({.collective = operation.collective,
+                             .input = from,
+                             .output = to,
+                             .type = type,
+                             .op = op,
+                             .root = root,
+                             .algorithm = algorithm,
+                             .counts = counts_,
+                             .receive_counts = counts_}); // what goes from a to b is as long as what b sends to a
+    }
     switch (operation.collective) {
     case Collective::all_reduce:
         return world_.all_reduce(from, to, count, type, op, algorithm);
@@ -84,10 +99,17 @@ Operation CollectiveTest::start(std::size_t count) {
         return world_.scatter(from, to, count, type, root, algorithm);
     case Collective::all_to_all:
         return world_.all_to_all(from, to, count, type, algorithm);
-    case Collective::barrier:
+    default:
         break;
     }
-    return world_.barrier();
+    return world_.start({.collective = operation.collective,
+                         .input = from,
+                         .output = to,
+                         .count = count,
+                         .type = type,
+                         .op = op,
+                         .root = root,
+                         .algorithm = algorithm});
 }
 
 void CollectiveTest::call(std::size_t count) {
@@ -108,17 +130,28 @@ void CollectiveTest::prepare(std::size_t count, std::uint64_t iteration) {
 void CollectiveTest::check(std::size_t count, std::uint64_t iteration, RankResult& result) {
     const std::span<std::byte> to = output(count);
     session_.runtime().copy(staging_.data(), to.data(), to.size());
-    const auto blocks = static_cast<std::uint32_t>(to.size() / bytes_of(count));
-    for (std::uint32_t block = 0; block < blocks; ++block) check_block(block, count, iteration, result);
+    const bool has_all = options_.operation.output == CollOperation::Holds::block_of_each;
+    if (to.empty()) return;
+    for (std::uint32_t block = 0; block < (has_all ? world_.size() : 1); ++block)
+        check_block(block, count, iteration, result);
 }
 
 void CollectiveTest::check_block(std::uint32_t block, std::size_t count, std::uint64_t iteration, RankResult& result) {
-    const std::span<const std::byte> staged(staging_.data() + bytes_of(block * count), bytes_of(count));
-    const Source source = source_of(options_.operation, block, count, world_.rank(), options_.root);
-    const auto wrong = find_wrong_elements(staged, reduction(iteration), source);
+    const CollOperation& operation = options_.operation;
+    const bool has_all = operation.output == CollOperation::Holds::block_of_each;
+    const std::uint32_t first = operation.is_uneven_exchange() ? world_.rank() : 0;
+    const std::uint32_t index = has_all ? first + block : world_.rank();
+    const std::size_t begin = has_all ? block_begin(operation, count, index, first) : 0;
+    const std::size_t length = block_length(operation, count, index);
+    const std::span<const std::byte> staged(staging_.data() + bytes_of(begin), bytes_of(length));
+    const Source source = source_of(operation, block, count, world_.rank(), options_.root);
+    Reduction contributions = reduction(iteration);
+    if (operation.is_scan) contributions.ranks = world_.rank() + (operation.includes_self ? 1 : 0);
+    if (contributions.ranks == 0) return; // the first rank of an exclusive scan has no result
+    const auto wrong = find_wrong_elements(staged, contributions, source);
     if (!wrong) return;
     if (result.wrong == 0) {
-        result.offset = block * count + wrong->first_offset;
+        result.offset = begin + wrong->first_offset;
         result.iteration = iteration;
         result.expected = wrong->expected;
         result.got = wrong->got;

@@ -76,6 +76,7 @@ class CollectiveTest {
     MemoryRegion input_;  ///< in place: of both
     MemoryRegion output_; ///< empty in place
     std::vector<std::byte> staging_;
+    std::vector<std::uint64_t> counts_; ///< of uneven blocks, for the call that is being made
 };
 
 } // namespace verbena::tools

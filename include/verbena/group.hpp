@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,13 @@ enum class Collective : std::uint8_t {
     gather,
     scatter,
     all_to_all,
+    scan,
+    exclusive_scan,
+    reduce_scatter_v,
+    all_gather_v,
+    gather_v,
+    scatter_v,
+    all_to_all_v,
 };
 
 [[nodiscard]] VERBENA_API std::string_view name(Collective collective) noexcept; ///< "all_reduce"
@@ -97,6 +105,32 @@ struct DataTypeOf<Float8E5m2> {
     static constexpr DataType value = DataType::f8e5m2;
 };
 
+/// A reduction of the program's own, over host memory: associative, and commutative except in a scan.
+struct UserReduction {
+    /// `result[i] = left[i] op right[i]` for `count` elements; `result` may be either operand. Must not throw.
+    using Combine = void (*)(const void* left, const void* right, void* result, std::size_t count, void* context);
+
+    std::size_t element_bytes = 0;
+    Combine combine = nullptr;
+    void* context = nullptr; ///< handed to `combine`; stays until the call, or the Persistent, is over
+};
+
+/// A call of any collective as a value; what an operation does not use is left out. Buffers, counts and the rest mean
+/// what they mean in the call of Group of that name.
+struct CollectiveCall {
+    Collective collective = Collective::barrier;
+    const void* input = nullptr;
+    void* output = nullptr;
+    std::size_t count = 0;
+    DataType type = DataType::u8;
+    ReduceOp op = ReduceOp::sum;
+    std::uint32_t root = 0;
+    std::string_view algorithm{};
+    std::span<const std::uint64_t> counts{};
+    std::span<const std::uint64_t> receive_counts{};
+    const UserReduction* reduction = nullptr; ///< in place of `type` and `op`
+};
+
 /// Which algorithm a collective would take, and why.
 struct AlgorithmChoice {
     std::string algorithm; ///< "ring", "recursive_doubling"
@@ -106,6 +140,8 @@ struct AlgorithmChoice {
 namespace detail {
 struct GroupCore;
 }
+
+class Persistent;
 
 /// A group of ranks; Runtime::world() is all of them, split() and shrink() make others. Copies are the same group,
 /// which must not outlive its Runtime; it goes with its last copy, and each rank drops its own when it likes. Every
@@ -161,8 +197,37 @@ class VERBENA_API Group {
     /// Block r of `output` becomes rank r's block for this one; both hold a block for each rank. Not in place.
     Operation all_to_all(const void* input, void* output, std::size_t count, DataType type,
                          std::string_view algorithm = {});
+    /// `output[i]` becomes the reduction of `input[i]` of this rank and those below it. In place: input == output.
+    Operation scan(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
+                   std::string_view algorithm = {});
+    /// The same of the ranks below alone; rank 0's `output` stays as it is. In place: input == output.
+    Operation exclusive_scan(const void* input, void* output, std::size_t count, DataType type, ReduceOp op,
+                             std::string_view algorithm = {});
     /// Completes when every rank has entered it.
     Operation barrier();
+
+    // Blocks of different lengths: `counts` has one for each rank, the same on every rank, and blocks follow each other
+    // without a gap. In place as without.
+    Operation reduce_scatter_v(const void* input, void* output, std::span<const std::uint64_t> counts, DataType type,
+                               ReduceOp op, std::string_view algorithm = {});
+    Operation all_gather_v(const void* input, void* output, std::span<const std::uint64_t> counts, DataType type,
+                           std::string_view algorithm = {});
+    Operation gather_v(const void* input, void* output, std::span<const std::uint64_t> counts, DataType type,
+                       std::uint32_t root, std::string_view algorithm = {});
+    Operation scatter_v(const void* input, void* output, std::span<const std::uint64_t> counts, DataType type,
+                        std::uint32_t root, std::string_view algorithm = {});
+    /// Each rank has lists of its own: what it sends to each rank, and what it receives from each.
+    Operation all_to_all_v(const void* input, std::span<const std::uint64_t> counts, void* output,
+                           std::span<const std::uint64_t> receive_counts, DataType type,
+                           std::string_view algorithm = {});
+
+    /// Any of the above.
+    Operation start(const CollectiveCall& call);
+    /// Checks the arguments and makes the plan once, for many starts.
+    [[nodiscard]] Persistent prepare(const CollectiveCall& call);
+    /// Takes in a plan (docs/plan-format.md), after proving it, and returns its name, which calls on this group may
+    /// then give as `algorithm`. Every rank adds the same. @throws Error (invalid_argument) that names the wrong step
+    std::string add_plan(std::string_view text);
 
     /// `bytes` is the longer buffer of a rank: where each rank has a block, all of them.
     [[nodiscard]] AlgorithmChoice explain(Collective collective, std::uint64_t bytes) const;
@@ -190,6 +255,24 @@ class VERBENA_API Group {
 
   private:
     std::shared_ptr<detail::GroupCore> core_; ///< shared with copies, and with the Runtime, which closes it
+};
+
+/// A call that can be started again and again, without set-up: buffers, counts and algorithm stay. Move-only; it must
+/// not outlive its Runtime. Every rank starts it at the same place among its calls, several runs of it must not
+/// overlap.
+class VERBENA_API Persistent {
+  public:
+    Persistent(Persistent&&) noexcept;
+    Persistent& operator=(Persistent&&) noexcept;
+    ~Persistent();
+
+    Operation start();
+
+  private:
+    friend class Group;
+    struct Impl;
+    explicit Persistent(std::unique_ptr<Impl> impl) noexcept;
+    std::unique_ptr<Impl> impl_;
 };
 
 } // namespace verbena

@@ -29,7 +29,7 @@ constexpr std::array<std::pair<ReduceOp, std::string_view>, 5> reduce_ops = {{{R
                                                                               {ReduceOp::max, "max"},
                                                                               {ReduceOp::avg, "avg"}}};
 
-constexpr std::array<std::pair<Collective, std::string_view>, 9> collectives = {
+constexpr std::array<std::pair<Collective, std::string_view>, 16> collectives = {
     {{Collective::barrier, "barrier"},
      {Collective::all_reduce, "all_reduce"},
      {Collective::broadcast, "broadcast"},
@@ -38,7 +38,14 @@ constexpr std::array<std::pair<Collective, std::string_view>, 9> collectives = {
      {Collective::all_gather, "all_gather"},
      {Collective::gather, "gather"},
      {Collective::scatter, "scatter"},
-     {Collective::all_to_all, "all_to_all"}}};
+     {Collective::all_to_all, "all_to_all"},
+     {Collective::scan, "scan"},
+     {Collective::exclusive_scan, "exclusive_scan"},
+     {Collective::reduce_scatter_v, "reduce_scatter_v"},
+     {Collective::all_gather_v, "all_gather_v"},
+     {Collective::gather_v, "gather_v"},
+     {Collective::scatter_v, "scatter_v"},
+     {Collective::all_to_all_v, "all_to_all_v"}}};
 
 template <class Table, class Value>
 std::string_view name_in(const Table& table, Value value) noexcept {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "coll/plan.hpp"
 
@@ -16,6 +17,10 @@ struct Shape {
     std::uint64_t count = 0;   ///< elements; of a block where each rank has one (extent.hpp)
     std::uint64_t segment = 0; ///< upper bound on the elements of one message, for pipelining; 0: none
     std::uint32_t root = 0;    ///< of a collective that has one
+    /// By rank, elements of its block, where blocks differ in length (takes_counts()); `count` is not used then. Of an
+    /// all-to-all: of the blocks that this rank sends. Empty: `count` each. Borrowed for the call.
+    std::span<const std::uint64_t> counts{};
+    std::span<const std::uint64_t> receives{}; ///< all-to-all with counts: of the blocks that this rank receives
 };
 
 /// Reduce-scatter, then all-gather, round a ring: 2 (ranks - 1) hops, each of count / ranks elements, cut into messages
@@ -67,6 +72,23 @@ struct Shape {
 /// In round k every rank sends to the one k further on and receives from the one k before. `segment` is not used.
 [[nodiscard]] RankPlan pairwise_all_to_all(const Shape& shape);
 
+/// In round k every rank sends, in one message, the blocks that have a way with bit k before them (Bruck and others,
+/// 1997): log2(ranks) messages, and a block travels up to as many times. `segment` is not used.
+[[nodiscard]] RankPlan bruck_all_to_all(const Shape& shape);
+
+/// Two binary trees at once, each with half of the buffer in segments; an inner place of one is a leaf of the other, so
+/// a rank sends and receives each byte about once.
+[[nodiscard]] RankPlan double_tree_broadcast(const Shape& shape);
+[[nodiscard]] RankPlan double_tree_reduce(const Shape& shape);
+/// Up both trees, then down.
+[[nodiscard]] RankPlan double_tree_all_reduce(const Shape& shape);
+
+/// log2(ranks) hops of all of it; the row of ranks that a value stands for doubles with each. `segment` is not used.
+[[nodiscard]] RankPlan doubling_scan(const Shape& shape);
+[[nodiscard]] RankPlan doubling_exclusive_scan(const Shape& shape);
+/// From rank to rank, in segments.
+[[nodiscard]] RankPlan chain_scan(const Shape& shape);
+
 /// In round k every rank tells the one 2^k further on that it, and all it has heard of, have come (Hensgen, Finkel and
 /// Manber, 1988). Empty messages; `count` is not used.
 [[nodiscard]] RankPlan dissemination_barrier(const Shape& shape);
@@ -74,7 +96,7 @@ struct Shape {
 /// What is left of any of them when there is one rank.
 [[nodiscard]] RankPlan copy_alone(const Shape& shape);
 
-/// Every rank's part, for checking and printing. `shape.rank` is not used.
-[[nodiscard]] Plan whole_plan(RankPlan (*algorithm)(const Shape&), Shape shape);
+/// Every rank's part, for checking and printing. `shape.rank` is not used. `counts` as in Plan.
+[[nodiscard]] Plan whole_plan(RankPlan (*algorithm)(const Shape&), Shape shape, std::vector<std::uint64_t> counts = {});
 
 } // namespace verbena::coll

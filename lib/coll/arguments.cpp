@@ -1,7 +1,9 @@
 #include "coll/arguments.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include <fmt/format.h>
@@ -20,11 +22,11 @@ std::string describe(const mem::Classification& found) {
 class Check {
   public:
     Check(const mem::Spaces& spaces, const Request& request, std::uint32_t rank, std::uint32_t ranks)
-        : spaces_(spaces), request_(request), rank_(rank), ranks_(ranks), size_(size_of(request.type)) {}
+        : spaces_(spaces), request_(request), rank_(rank), ranks_(ranks), size_(request.element_size()) {}
 
     Place run() {
         check_values();
-        extent_ = extent_of(request_.collective, {rank_, ranks_, request_.count, 0, request_.root});
+        extent_ = extent_of(request_.collective, request_.shape(rank_, ranks_));
         check_pointer("input", request_.input, extent_.input);
         check_pointer("output", request_.output, extent_.output);
         if (extent_.input > 0 && extent_.output > 0) check_overlap();
@@ -37,14 +39,38 @@ class Check {
     }
 
     void check_values() const {
+        if (request_.reduction != nullptr) check_reduction();
         if (size_ == 0) refuse(fmt::format("{} is no element type", static_cast<unsigned>(request_.type)));
         if (request_.op > ReduceOp::avg) refuse(fmt::format("{} is no operation", static_cast<unsigned>(request_.op)));
         if (request_.root >= ranks_) {
             refuse(fmt::format("{} is no rank: there are {}", request_.root, ranks_),
                    fmt::format("the root is one of 0 to {}", ranks_ - 1));
         }
+        const bool is_scan =
+            request_.collective == Collective::scan || request_.collective == Collective::exclusive_scan;
+        if (is_scan && request_.op == ReduceOp::avg && request_.reduction == nullptr)
+            refuse("there is no average of a row of ranks", "scan the sum, and divide by rank + 1");
+        if (takes_counts(request_.collective)) {
+            check_counts("counts", request_.counts);
+            if (request_.collective == Collective::all_to_all_v) check_counts("receive counts", request_.receives);
+        }
         const std::uint64_t blocks = has_blocks(request_.collective) ? ranks_ : 1;
         if (request_.count > std::numeric_limits<std::uintptr_t>::max() / size_ / blocks) too_many(request_.count);
+    }
+
+    void check_reduction() const {
+        if (!is_reduction(request_.collective)) refuse("it reduces nothing");
+        if (request_.reduction->combine == nullptr || request_.reduction->element_bytes == 0)
+            refuse("the reduction has no function, or elements of no size");
+    }
+    void check_counts(const char* what, std::span<const std::uint64_t> counts) const {
+        if (counts.size() != ranks_)
+            refuse(fmt::format("{} {}, and {} ranks", counts.size(), what, ranks_), "give one for each rank");
+        std::uint64_t sum = 0;
+        for (const std::uint64_t count : counts) {
+            if (count > std::numeric_limits<std::uintptr_t>::max() / size_ - sum) too_many(count);
+            sum += count;
+        }
     }
 
     void check_pointer(const char* what, const void* pointer, std::uint64_t count) const {
@@ -97,7 +123,12 @@ class Check {
                        "both must be of one kind and, on GPUs, of one GPU: copy one with Runtime::copy");
             }
         }
-        return {&spaces_.space(first.kind), first.gpu};
+        mem::Space& space = spaces_.space(first.kind);
+        if (request_.reduction != nullptr && !space.is_host_accessible()) {
+            refuse(fmt::format("{} memory is not reduced by a function of the program", name(first.kind)),
+                   "use host memory");
+        }
+        return {&space, first.gpu};
     }
     [[nodiscard]] mem::Classification classify(const char* what, const void* pointer) const {
         mem::Classification found = spaces_.classify(pointer);
@@ -116,7 +147,13 @@ class Check {
 } // namespace
 
 std::size_t longer_buffer(const Request& request, std::uint32_t ranks) noexcept {
-    return request.count * size_of(request.type) * (has_blocks(request.collective) ? ranks : 1);
+    if (takes_counts(request.collective)) {
+        const auto sum = [](std::span<const std::uint64_t> counts) {
+            return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+        };
+        return std::max(sum(request.counts), sum(request.receives)) * request.element_size();
+    }
+    return request.count * request.element_size() * (has_blocks(request.collective) ? ranks : 1);
 }
 
 Place check_arguments(const mem::Spaces& spaces, const Request& request, std::uint32_t rank, std::uint32_t ranks) {

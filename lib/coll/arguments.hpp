@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include <verbena/group.hpp>
@@ -23,7 +24,17 @@ struct Request {
     DataType type = DataType::u8;
     ReduceOp op = ReduceOp::sum; ///< reductions only
     std::uint32_t root = 0;
-    std::string_view algorithm{}; ///< empty: chosen by size
+    std::string_view algorithm{};            ///< empty: chosen by size; or the name of a plan that the group was given
+    std::span<const std::uint64_t> counts{}; ///< as in Shape
+    std::span<const std::uint64_t> receives{}; ///< as in Shape
+    const UserReduction* reduction = nullptr;  ///< in place of `type` and `op`
+
+    [[nodiscard]] std::size_t element_size() const noexcept {
+        return reduction != nullptr ? reduction->element_bytes : size_of(type);
+    }
+    [[nodiscard]] Shape shape(std::uint32_t rank, std::uint32_t ranks) const noexcept {
+        return {rank, ranks, count, 0, root, counts, receives};
+    }
 };
 
 /// The bytes of a rank's longer buffer, as the choice of an algorithm counts them. For a request that has been checked.

@@ -40,12 +40,15 @@ std::uint32_t fingerprint_of(const CallRecord& record) noexcept {
 std::string describe(const CallRecord& record) {
     const Collective collective = collective_in(record);
     if (collective == Collective::barrier) return "barrier";
-    std::string text =
-        fmt::format("{} of {} {}", name(collective), record.count, name(static_cast<DataType>(record.type)));
+    const bool is_own = record.op == users_reduction;
+    std::string text = fmt::format("{} of {} {}", name(collective), record.count,
+                                   is_own ? "elements of the user's" : name(static_cast<DataType>(record.type)));
+    if (takes_counts(collective))
+        text = fmt::format("{} of {}", name(collective), name(static_cast<DataType>(record.type)));
     if (has_root(collective)) text += fmt::format(" with root {}", record.root);
-    text += is_reduction(collective)
-                ? fmt::format(" ({}, {})", name(static_cast<ReduceOp>(record.op)), algorithm_name(record))
-                : fmt::format(" ({})", algorithm_name(record));
+    if (is_reduction(collective) && !is_own)
+        return text + fmt::format(" ({}, {})", name(static_cast<ReduceOp>(record.op)), algorithm_name(record));
+    text += fmt::format(" ({})", algorithm_name(record));
     return text;
 }
 
@@ -58,7 +61,7 @@ std::string differing_fields(const CallRecord& one, const CallRecord& other) {
     if (one.root != other.root) fields.emplace_back("root");
     if (one.algorithm != other.algorithm) fields.emplace_back("algorithm");
     if (fields.empty() && one.segment != other.segment) fields.emplace_back("segment");
-    if (one.digest != other.digest) fields.emplace_back("counts of the ranks");
+    if (one.digest != other.digest) fields.emplace_back(one.algorithm == users_plan ? "plan" : "counts of the ranks");
     return fmt::format("{}", fmt::join(fields, ", "));
 }
 

@@ -20,7 +20,7 @@ struct CallRecord {
     std::uint32_t root = 0;
     std::uint64_t count = 0;     ///< elements; of a block where each rank has one
     std::uint64_t segment = 0;   ///< elements
-    std::uint32_t algorithm = 0; ///< its place in algorithms()
+    std::uint32_t algorithm = 0; ///< its place in algorithms(); users_plan: `digest` is that of the plan
     std::uint32_t digest = 0;    ///< of whatever else must agree (lists of counts, a plan of the user's); else 0
 
     friend bool operator==(const CallRecord&, const CallRecord&) = default;
@@ -34,6 +34,8 @@ inline constexpr unsigned sequence_bits = 24;
 inline constexpr unsigned fingerprint_bits = 20;
 inline constexpr unsigned number_bits = 20;
 static_assert(sequence_bits + fingerprint_bits + number_bits == 64);
+inline constexpr std::uint32_t users_plan = ~std::uint32_t{0};
+inline constexpr std::uint8_t users_reduction = 0xff; ///< `op`; `type` is the size of an element, modulo 256
 inline constexpr std::uint32_t max_messages_per_pair = 1U << number_bits;
 
 [[nodiscard]] std::uint32_t fingerprint_of(const CallRecord& record) noexcept;

@@ -94,4 +94,35 @@ double pairwise_cost(const CostModel& model, std::uint32_t ranks, double bytes) 
     return (ranks - 1.0) * message(model, bytes / ranks);
 }
 
+/// Half of the blocks go in each round, packed and unpacked by copies.
+double bruck_all_to_all_cost(const CostModel& model, std::uint32_t ranks, double bytes) {
+    return doublings(ranks) * message(model, bytes / 2) + (doublings(ranks) / 2 + 1) * bytes * model.copy_ns_per_byte;
+}
+
+/// Down to the deepest leaf a segment at each of two children, then the rest of both halves behind it.
+double double_tree_cost(const CostModel& model, std::uint32_t ranks, double bytes) {
+    if (ranks < 3) return binomial_broadcast_cost(model, ranks, bytes);
+    const auto segment = static_cast<double>(segment_bytes(1, static_cast<std::uint64_t>(bytes)));
+    return 2 * (doublings(ranks) - 1) * message(model, std::min(bytes / 2, segment)) + message(model, bytes);
+}
+
+double double_tree_reduce_cost(const CostModel& model, std::uint32_t ranks, double bytes) {
+    return double_tree_cost(model, ranks, bytes) + doublings(ranks) * last_reduction(model, 1, bytes);
+}
+
+double double_tree_all_reduce_cost(const CostModel& model, std::uint32_t ranks, double bytes) {
+    return double_tree_cost(model, ranks, bytes) + double_tree_reduce_cost(model, ranks, bytes);
+}
+
+double doubling_scan_cost(const CostModel& model, std::uint32_t ranks, double bytes) {
+    return doublings(ranks) * (message(model, bytes) + bytes * model.reduction_ns_per_byte);
+}
+
+double chain_scan_cost(const CostModel& model, std::uint32_t ranks, double bytes) {
+    const auto segment = static_cast<double>(segment_bytes(1, static_cast<std::uint64_t>(bytes)));
+    const double piece = std::min(bytes, segment);
+    return (ranks - 1.0) * (message(model, piece) + piece * model.reduction_ns_per_byte) +
+           (bytes - piece) * model.transfer_ns_per_byte;
+}
+
 } // namespace verbena::coll

@@ -25,5 +25,11 @@ Cost doubling_all_gather_cost; ///< recursive doubling and Bruck
 Cost linear_cost;              ///< gather and scatter
 Cost binomial_blocks_cost;     ///< gather and scatter
 Cost pairwise_cost;
+Cost bruck_all_to_all_cost;
+Cost double_tree_cost; ///< broadcast
+Cost double_tree_reduce_cost;
+Cost double_tree_all_reduce_cost;
+Cost doubling_scan_cost;
+Cost chain_scan_cost;
 
 } // namespace verbena::coll

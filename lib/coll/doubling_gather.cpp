@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "coll/binomial_tree.hpp"
+#include "coll/blocks.hpp"
 
 namespace verbena::coll {
 
@@ -26,12 +27,11 @@ RankPlan recursive_doubling_all_gather(const Shape& shape) {
 
 RankPlan bruck_all_gather(const Shape& shape) {
     RankPlan plan;
-    if (shape.count == 0) return plan;
-    const auto range = [&](const Run& run) {
-        return Range{Buffer::output, run.first * shape.count, run.blocks * shape.count};
-    };
+    const Blocks blocks(shape);
+    if (blocks.longest(shape.ranks) == 0) return plan;
+    const auto range = [&](const Run& run) { return blocks.row(Buffer::output, run.first, run.blocks); };
     std::vector<std::uint32_t> made = {
-        plan.add({StepKind::copy, 0, range({shape.rank, 1, 0}), {Buffer::input, 0, shape.count}, {}, {}})};
+        plan.add({StepKind::copy, 0, range({shape.rank, 1, 0}), {Buffer::input, 0, blocks.count(shape.rank)}, {}, {}})};
     for (std::uint64_t held = 1; held < shape.ranks; held *= 2) { // blocks from our own on, round the group
         const std::uint64_t wanted = std::min(held, shape.ranks - held);
         const auto to = static_cast<std::uint32_t>((shape.rank + shape.ranks - held) % shape.ranks);

@@ -15,7 +15,7 @@ namespace verbena::coll {
 PlanTask::PlanTask(msg::Engine& engine, const Call& call, std::shared_ptr<const Schedule> schedule,
                    std::shared_ptr<Team> team)
     : call_(call),
-      element_size_(verbena::size_of(call.type)),
+      element_size_(call.element_size),
       schedule_(std::move(schedule)),
       team_(std::move(team)),
       running_{call.sequence, 0},
@@ -29,7 +29,7 @@ PlanTask::~PlanTask() { team_->end(&running_); }
 
 void PlanTask::fail(const Status& status) {
     const std::optional<std::uint32_t> lost = team_->members.rank_of(status.source);
-    if (lost) team_->fail(status, fmt::format("rank {} is gone", *lost));
+    if (lost) team_->fail(status, fmt::format("rank {} is lost", *lost));
 }
 
 std::optional<Status> PlanTask::advance(msg::Engine& engine) {
@@ -153,6 +153,10 @@ void PlanTask::compute(const Step& step) {
     const std::byte* left = address(step.left);
     if (step.kind == StepKind::copy) {
         if (target != left) call_.place.space->copy(target, left, size_of(step.target));
+        return;
+    }
+    if (call_.reduction.combine != nullptr) {
+        call_.reduction.combine(left, address(step.right), target, step.target.count, call_.reduction.context);
         return;
     }
     const std::array<const std::byte*, 2> inputs = {left, address(step.right)};

@@ -23,6 +23,8 @@ struct Call {
     std::size_t output_count = 0; ///< elements of this rank's output
     DataType type = DataType::u8;
     ReduceOp op = ReduceOp::sum;
+    std::size_t element_size = 1;
+    UserReduction reduction{}; ///< instead of `op`, where it has a function
     Place place{};
     std::uint32_t sequence = 0;    ///< of the group, equal on every rank: keeps one call's messages from another's
     std::uint32_t fingerprint = 0; ///< keeps a call's messages from those of one that differs (call_record.hpp)

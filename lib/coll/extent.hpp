@@ -23,6 +23,8 @@ struct Extent {
 /// `shape.segment` is not used.
 [[nodiscard]] Extent extent_of(Collective collective, const Shape& shape) noexcept;
 
+/// The blocks have lengths of their own: the shape has `counts`, one a rank.
+[[nodiscard]] bool takes_counts(Collective collective) noexcept;
 /// `shape.count` is that of a block: one of `ranks` in the longer buffer.
 [[nodiscard]] bool has_blocks(Collective collective) noexcept;
 [[nodiscard]] bool has_root(Collective collective) noexcept;

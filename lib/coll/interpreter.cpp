@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "coll/blocks.hpp"
 #include "coll/contents.hpp"
 #include "coll/extent.hpp"
 #include "coll/rules.hpp"
 #include "coll/schedule.hpp"
+#include "coll/shapes.hpp"
 
 namespace verbena::coll {
 namespace {
@@ -29,6 +31,7 @@ class Walk {
         : plan_(plan),
           collective_(collective),
           ranks_(static_cast<std::uint32_t>(plan.ranks.size())),
+          shapes_(plan, ranks_),
           in_place_(in_place) {
         lanes_.resize(std::size_t{ranks_} * ranks_);
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) places_.push_back(make_place(rank));
@@ -58,7 +61,7 @@ class Walk {
         std::vector<RankSet> heard; ///< by step: the ranks whose entering lies before its end
     };
 
-    [[nodiscard]] Shape shape(std::uint32_t rank) const { return {rank, ranks_, plan_.count, 0, plan_.root}; }
+    [[nodiscard]] Shape shape(std::uint32_t rank) const { return shapes_.of(rank); }
 
     Place make_place(std::uint32_t rank) {
         RankSet self(ranks_);
@@ -182,7 +185,7 @@ class Walk {
     }
 
     void check_output(std::uint32_t rank) {
-        for (const Segment& wanted : result_of(collective_, shape(rank))) {
+        for (const Segment& wanted : result_of(collective_, shape(rank), plan_.counts)) {
             const Segments output = contents(places_[rank], {Buffer::output, wanted.offset, wanted.count});
             if (const std::uint64_t gap = first_gap(output, wanted.count); gap != wanted.count) {
                 return fail(rank, no_step, fmt::format("output [{}] is never written", wanted.offset + gap));
@@ -218,6 +221,7 @@ class Walk {
     const Plan& plan_;
     Collective collective_;
     std::uint32_t ranks_;
+    Shapes shapes_;
     bool in_place_;
     std::vector<Lane> lanes_; ///< by sender * ranks + receiver
     std::vector<Place> places_;
@@ -227,51 +231,79 @@ class Walk {
 
 } // namespace
 
-Segments result_of(Collective collective, const Shape& shape) {
+Segments result_of(Collective collective, const Shape& shape, std::span<const std::uint64_t> matrix) {
     const std::uint64_t count = shape.count;
-    const std::uint64_t own = shape.rank * count;
+    const Blocks blocks(shape);
+    const std::uint64_t own = blocks.begin(shape.rank);
+    const std::uint64_t own_count = blocks.count(shape.rank);
     RankSet everyone(shape.ranks);
+    RankSet below(shape.ranks);
     std::vector<RankSet> alone(shape.ranks, RankSet(shape.ranks));
     for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
         everyone.insert(rank);
+        if (rank < shape.rank) below.insert(rank);
         alone[rank].insert(rank);
     }
-    const auto block_of_each = [&](std::uint64_t element) {
-        Segments blocks;
-        for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
-            blocks.push_back({rank * count, count, element, alone[rank]});
-        }
-        return blocks;
+    Segments wanted;
+    const auto block_of_each = [&] {
+        for (std::uint32_t rank = 0; rank < shape.ranks; ++rank)
+            wanted.push_back({blocks.begin(rank), blocks.count(rank), 0, alone[rank]});
     };
-    if (count == 0) return {};
     switch (collective) {
     case Collective::barrier:
         break;
     case Collective::all_reduce:
-        return {{0, count, 0, everyone}};
+        wanted = {{0, count, 0, everyone}};
+        break;
+    case Collective::scan:
+        below.insert(shape.rank);
+        wanted = {{0, count, 0, below}};
+        break;
+    case Collective::exclusive_scan:
+        if (shape.rank > 0) wanted = {{0, count, 0, below}};
+        break;
     case Collective::broadcast:
-        return {{0, count, 0, alone[shape.root]}};
+        wanted = {{0, count, 0, alone[shape.root]}};
+        break;
     case Collective::reduce:
-        if (shape.rank == shape.root) return {{0, count, 0, everyone}};
+        if (shape.rank == shape.root) wanted = {{0, count, 0, everyone}};
         break;
     case Collective::reduce_scatter:
-        return {{0, count, own, everyone}};
+    case Collective::reduce_scatter_v:
+        wanted = {{0, own_count, own, everyone}};
+        break;
     case Collective::gather:
-        if (shape.rank == shape.root) return block_of_each(0);
+    case Collective::gather_v:
+        if (shape.rank == shape.root) block_of_each();
         break;
     case Collective::all_gather:
-        return block_of_each(0);
+    case Collective::all_gather_v:
+        block_of_each();
+        break;
     case Collective::scatter:
-        return {{0, count, own, alone[shape.root]}};
+    case Collective::scatter_v:
+        wanted = {{0, own_count, own, alone[shape.root]}};
+        break;
     case Collective::all_to_all:
-        return block_of_each(own);
+        for (std::uint32_t rank = 0; rank < shape.ranks; ++rank)
+            wanted.push_back({rank * count, count, own, alone[rank]});
+        break;
+    case Collective::all_to_all_v: {
+        const Blocks to_us(0, shape.receives);
+        for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
+            const Blocks theirs(0, matrix.subspan(std::size_t{rank} * shape.ranks, shape.ranks));
+            wanted.push_back({to_us.begin(rank), to_us.count(rank), theirs.begin(shape.rank), alone[rank]});
+        }
+        break;
     }
-    return {};
+    }
+    std::erase_if(wanted, [](const Segment& segment) { return segment.count == 0; });
+    return wanted;
 }
 
 std::optional<Fault> find_fault(const Plan& plan, Collective collective) {
     const bool may_share =
-        extent_of(collective, {0, static_cast<std::uint32_t>(plan.ranks.size()), plan.count, 0, plan.root}).may_share;
+        extent_of(collective, Shapes(plan, static_cast<std::uint32_t>(plan.ranks.size())).of(0)).may_share;
     // In place only adds overlaps, so the rules are read that way; a fault that is there anyway is told as such.
     if (std::optional<Fault> first = broken_rule(plan, collective, may_share)) {
         std::optional<Fault> always = broken_rule(plan, collective, false);

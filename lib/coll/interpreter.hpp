@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <verbena/group.hpp>
@@ -16,7 +17,8 @@ namespace verbena::coll {
 
 /// What a rank's output must hold in the end. Of a barrier nothing, but no rank may be done before it has heard,
 /// directly or through others, from every rank.
-[[nodiscard]] Segments result_of(Collective collective, const Shape& shape);
+/// `matrix`: Plan::counts of an all-to-all with counts.
+[[nodiscard]] Segments result_of(Collective collective, const Shape& shape, std::span<const std::uint64_t> matrix = {});
 
 /// The first thing wrong with a plan.
 struct Fault {

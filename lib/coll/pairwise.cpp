@@ -2,13 +2,17 @@
 
 #include <utility>
 
+#include "coll/blocks.hpp"
+
 namespace verbena::coll {
 
 RankPlan pairwise_all_to_all(const Shape& shape) {
     RankPlan plan;
-    if (shape.count == 0) return plan;
+    if (shape.count == 0 && shape.counts.empty()) return plan;
+    const Blocks from_us(shape);
+    const Blocks to_us(shape.count, shape.receives);
     const auto block = [&](Buffer buffer, std::uint64_t rank) {
-        return Range{buffer, rank * shape.count, shape.count};
+        return (buffer == Buffer::input ? from_us : to_us).block(buffer, rank);
     };
     // A round waits for the one before the last: in each, no rank is sent to by two, and one message follows another
     // without a gap.

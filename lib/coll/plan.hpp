@@ -69,6 +69,8 @@ struct Plan {
     std::uint64_t count = 0; ///< as in Shape
     std::uint32_t root = 0;
     std::vector<RankPlan> ranks;
+    /// Where blocks differ in length: by rank; of an all-to-all by sender, then by receiver. Else empty.
+    std::vector<std::uint64_t> counts{};
 };
 
 [[nodiscard]] std::string_view name(Buffer buffer) noexcept;

@@ -8,6 +8,7 @@
 
 #include "coll/extent.hpp"
 #include "coll/rank_set.hpp"
+#include "coll/shapes.hpp"
 
 namespace verbena::coll {
 namespace {
@@ -214,8 +215,9 @@ Fault fault_at(const Plan& plan, std::uint32_t rank, std::uint32_t step, const s
 
 std::optional<Fault> broken_rule(const Plan& plan, Collective collective, bool in_place) {
     const auto ranks = static_cast<std::uint32_t>(plan.ranks.size());
+    const Shapes shapes(plan, ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        const Extent extent = extent_of(collective, {rank, ranks, plan.count, 0, plan.root});
+        const Extent extent = extent_of(collective, shapes.of(rank));
         if (std::optional<Fault> fault = RankRules(plan, rank, extent, in_place).check()) return fault;
     }
     for (std::uint32_t from = 0; from < ranks; ++from) {

@@ -90,7 +90,7 @@ TEST_CASE("a killed rank ends the calls of its groups alone, and the survivors g
               std::vector<std::int32_t> data(100'000, 1);
               const Status status = world.all_reduce(data.data(), data.data(), data.size()).wait();
               if (status.code != ErrorCode::peer_lost || status.source != 4) return describe(status);
-              if (world.failure().find("rank 4 is gone") != 0) return world.failure();
+              if (world.failure().find("rank 4 is lost") != 0) return world.failure();
               if (rank < 3) {
                   if (std::string wrong = check_sum(half, rank, 3); !wrong.empty()) return "the half: " + wrong;
               }

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "coll/blocks.hpp"
 #include "coll/reduce.hpp"
 #include "coll/selection.hpp"
+#include "coll/shapes.hpp"
 #include "group_job.hpp"
 
 using namespace verbena;
@@ -29,7 +31,17 @@ struct Task {
     ReduceOp op = ReduceOp::sum;
     std::size_t count = 0;
     std::uint32_t root = 0;
+    std::vector<std::uint64_t> counts{}; ///< as in Plan
 };
+
+/// Lengths of the ranks' blocks, some of them empty; for operations without, none.
+std::vector<std::uint64_t> some_counts(Collective collective, std::uint32_t ranks, std::uint64_t most,
+                                       std::mt19937_64& random) {
+    if (!takes_counts(collective)) return {};
+    std::vector<std::uint64_t> counts(collective == Collective::all_to_all_v ? ranks * ranks : ranks);
+    for (std::uint64_t& count : counts) count = random() % 4 == 0 ? 0 : random() % (most + 1);
+    return counts;
+}
 
 /// Small whole numbers, which floats of every width hold exactly.
 void fill(Memory& memory, DataType type, std::mt19937_64& random) {
@@ -54,8 +66,11 @@ void fill(Memory& memory, DataType type, std::mt19937_64& random) {
 class Case {
   public:
     Case(std::uint32_t ranks, const Task& task, bool in_place, std::mt19937_64& random) : task_(task), ranks_(ranks) {
+        lists_.count = task.count;
+        lists_.root = task.root;
+        lists_.counts = task.counts;
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            const Extent extent = extent_of(task.collective, {rank, ranks, task.count, 0, task.root});
+            const Extent extent = extent_of(task.collective, Shapes(lists_, ranks).of(rank));
             extents_.push_back(extent);
             inputs_.emplace_back(extent.input * size());
             fill(inputs_.back(), task.type, random);
@@ -76,8 +91,10 @@ class Case {
             std::byte* output = is_shared ? output_within(rank) : outputs_[rank].data();
             if (extents_[rank].input == 0) input = nullptr;
             if (extents_[rank].output == 0) output = nullptr;
-            ids.push_back(group.groups[rank]->start(
-                {task_.collective, input, output, task_.count, task_.type, task_.op, task_.root, task_.algorithm}));
+            const Shapes shapes(lists_, ranks_); // the lists are needed for the call alone
+            const Shape shape = shapes.of(rank);
+            ids.push_back(group.groups[rank]->start({task_.collective, input, output, task_.count, task_.type, task_.op,
+                                                     task_.root, task_.algorithm, shape.counts, shape.receives}));
         }
         return ids;
     }
@@ -106,25 +123,29 @@ class Case {
         std::memcpy(shared_[rank].data() + extent.input_at * size(), inputs_[rank].data(), inputs_[rank].size());
     }
 
+    /// Block `index` of what rank `from` puts in.
     [[nodiscard]] Memory block(std::uint32_t from, std::uint32_t index) const {
-        const std::size_t bytes = task_.count * size();
-        const auto begin = inputs_[from].begin() + static_cast<std::ptrdiff_t>(index * bytes);
-        return {begin, begin + static_cast<std::ptrdiff_t>(bytes)};
+        const Shapes shapes(lists_, ranks_);
+        const Blocks blocks(shapes.of(from));
+        const auto begin = inputs_[from].begin() + static_cast<std::ptrdiff_t>(blocks.begin(index) * size());
+        return {begin, begin + static_cast<std::ptrdiff_t>(blocks.count(index) * size())};
     }
-    [[nodiscard]] Memory reduced(std::uint32_t index) const {
+    /// All that rank `from` puts in.
+    [[nodiscard]] Memory whole(std::uint32_t from) const { return inputs_[from]; }
+    [[nodiscard]] Memory reduced(std::uint32_t index, std::uint32_t end) const {
         Memory result = block(0, index);
-        for (std::uint32_t rank = 1; rank < ranks_; ++rank) {
+        for (std::uint32_t rank = 1; rank < end; ++rank) {
             const Memory next = block(rank, index);
             const std::byte* operands[] = {result.data(), next.data()};
-            coll::reduce(task_.type, task_.op, result.data(), operands, task_.count);
+            coll::reduce(task_.type, task_.op, result.data(), operands, result.size() / size());
         }
-        coll::finish(task_.type, task_.op, result.data(), task_.count, ranks_);
+        coll::finish(task_.type, task_.op, result.data(), result.size() / size(), ranks_);
         return result;
     }
-    [[nodiscard]] Memory of_each(std::uint32_t index) const {
+    [[nodiscard]] Memory of_each(bool takes_all, std::uint32_t index) const {
         Memory all;
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-            const Memory next = block(rank, index);
+            const Memory next = takes_all ? whole(rank) : block(rank, index);
             all.insert(all.end(), next.begin(), next.end());
         }
         return all;
@@ -135,25 +156,35 @@ class Case {
         case Collective::barrier:
             return {};
         case Collective::all_reduce:
-            return reduced(0);
+            return reduced(0, ranks_);
+        case Collective::scan:
+            return reduced(0, rank + 1);
+        case Collective::exclusive_scan:
+            return rank == 0 ? Memory{} : reduced(0, rank);
         case Collective::broadcast:
             return block(task_.root, 0);
         case Collective::reduce:
-            return is_root ? reduced(0) : Memory{};
+            return is_root ? reduced(0, ranks_) : Memory{};
         case Collective::reduce_scatter:
-            return reduced(rank);
+        case Collective::reduce_scatter_v:
+            return reduced(rank, ranks_);
         case Collective::all_gather:
-            return of_each(0);
+        case Collective::all_gather_v:
+            return of_each(true, 0);
         case Collective::gather:
-            return is_root ? of_each(0) : Memory{};
+        case Collective::gather_v:
+            return is_root ? of_each(true, 0) : Memory{};
         case Collective::scatter:
+        case Collective::scatter_v:
             return block(task_.root, rank);
         case Collective::all_to_all:
-            return of_each(rank);
+        case Collective::all_to_all_v:
+            return of_each(false, rank);
         }
         return {};
     }
 
+    Plan lists_; ///< its count, root and counts
     Task task_;
     std::uint32_t ranks_;
     std::vector<Extent> extents_;
@@ -183,6 +214,9 @@ TEST_CASE("every collective gives what it is defined to, on 1 to 8 ranks of ever
                       random() % 3 == 0 ? random() % 3 : random() % 3000,
                       has_root(each.collective) ? static_cast<std::uint32_t>(random() % ranks) : 0};
             if (types != 2) task.type = all_types[i];
+            task.counts = some_counts(each.collective, ranks, 900, random);
+            const bool is_scan = each.collective == Collective::scan || each.collective == Collective::exclusive_scan;
+            if (is_scan && task.op == ReduceOp::avg) task.op = ReduceOp::max;
             const bool in_place = random() % 2 == 0;
             INFO(nic->name << ", " << ranks << " ranks, " << name(task.collective) << " " << task.algorithm << ", root "
                            << task.root << ", " << task.count << " " << name(task.type) << ", " << name(task.op)
@@ -211,9 +245,13 @@ TEST_CASE("every collective works with the smallest windows and queues, over a p
     for (const Algorithm& each : algorithms()) {
         if (!each.can_run(ranks)) continue;
         for (const std::size_t count : {std::size_t{1}, std::size_t{701}}) {
-            const Task task{each.collective, std::string(each.name),
-                            DataType::i32,   ReduceOp::sum,
-                            count,           has_root(each.collective) ? 2u : 0u};
+            const Task task{each.collective,
+                            std::string(each.name),
+                            DataType::i32,
+                            ReduceOp::sum,
+                            count,
+                            has_root(each.collective) ? 2u : 0u,
+                            some_counts(each.collective, ranks, count, random)};
             INFO("window " << window << ", " << ranks << " ranks, " << name(task.collective) << " " << task.algorithm
                            << ", " << count << " elements, seed " << seed);
             Case run(ranks, task, false, random);
@@ -274,6 +312,106 @@ TEST_CASE("a wrong call of any collective is refused before anything is sent") {
     CHECK(values[4] == 1);
 }
 
+TEST_CASE("an all-to-all whose lists do not fit each other ends on every rank, with both lengths") {
+    GroupJob group(3, 13);
+    std::vector<std::int32_t> values(64, 1);
+    std::vector<std::int32_t> others(64, 1);
+    std::vector<msg::OperationId> ids;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        const std::vector<std::uint64_t> sends = {4, 4, rank == 1 ? 7u : 4u};
+        const std::vector<std::uint64_t> receives = {4, 4, 4};
+        ids.push_back(group.groups[rank]->start({Collective::all_to_all_v, values.data(), others.data(), 0,
+                                                 DataType::i32, ReduceOp::sum, 0, "", sends, receives}));
+    }
+    REQUIRE(group.job.run_until([&] { return group.job[2].is_complete(ids[2]); }));
+    CHECK(group.job[2].status(ids[2]).code == ErrorCode::invalid_argument);
+    CHECK(group.job[2].status(ids[2]).source == 1);
+    CHECK(group.groups[2]->failure() == "call #0: rank 1 sent more than 16 bytes to rank 2, which expects 16");
+}
+
+TEST_CASE("a reduction of the program's own is called for every element, in the order of ranks in a scan") {
+    struct Pair {
+        std::int64_t low;
+        std::int64_t high;
+    };
+    UserReduction join{
+        sizeof(Pair),
+        [](const void* left, const void* right, void* result, std::size_t count, void* calls) {
+            for (std::size_t i = 0; i < count; ++i) { // low of the left, high of the right
+                const Pair joined{static_cast<const Pair*>(left)[i].low, static_cast<const Pair*>(right)[i].high};
+                static_cast<Pair*>(result)[i] = joined;
+            }
+            *static_cast<std::size_t*>(calls) += count;
+        },
+        nullptr};
+    std::size_t calls = 0;
+    join.context = &calls;
+    const std::string algorithm = GENERATE("recursive_doubling", "chain");
+    GroupJob group(7, 3);
+    std::vector<std::vector<Pair>> data(7, std::vector<Pair>(100));
+    std::vector<msg::OperationId> ids;
+    for (std::uint32_t rank = 0; rank < 7; ++rank) {
+        for (std::int64_t i = 0; i < 100; ++i)
+            data[rank][static_cast<std::size_t>(i)] = {rank * 1000 + i, rank * 1000 + i};
+        ids.push_back(group.groups[rank]->start({Collective::scan,
+                                                 data[rank].data(),
+                                                 data[rank].data(),
+                                                 100,
+                                                 DataType::u8,
+                                                 ReduceOp::sum,
+                                                 0,
+                                                 algorithm,
+                                                 {},
+                                                 {},
+                                                 &join}));
+    }
+    REQUIRE(group.all_end_well(ids));
+    CHECK(calls >= 600);
+    for (std::uint32_t rank = 0; rank < 7; ++rank)
+        CHECK((data[rank][9].low == 9 && data[rank][9].high == rank * 1000 + 9));
+}
+
+TEST_CASE("a prepared call is started again without a new plan") {
+    GroupJob group(4, 5);
+    std::vector<std::vector<std::int32_t>> data(4, std::vector<std::int32_t>(3000, 1));
+    std::vector<Prepared> prepared;
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        prepared.push_back(group.groups[rank]->prepare({Collective::all_reduce, data[rank].data(), data[rank].data(),
+                                                        3000, DataType::i32, ReduceOp::sum, 0, "ring"}));
+    }
+    for (std::int32_t turn = 1; turn <= 5; ++turn) {
+        std::vector<msg::OperationId> ids;
+        for (std::uint32_t rank = 0; rank < 4; ++rank)
+            ids.push_back(group.groups[rank]->start_prepared(prepared[rank]));
+        REQUIRE(group.all_end_well(ids));
+        for (const auto& of_rank : data) CHECK(of_rank == std::vector<std::int32_t>(3000, 1 << (2 * turn)));
+    }
+}
+
+TEST_CASE("a plan of the user's runs like an algorithm, and ranks with different plans are told") {
+    GroupJob group(3, 7);
+    const bool differ = GENERATE(false, true);
+    std::vector<std::vector<std::int32_t>> data(3, std::vector<std::int32_t>(30, 2));
+    std::vector<msg::OperationId> ids;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        const bool is_other = differ && rank == 1;
+        const auto maker = is_other ? rabenseifner_all_reduce : ring_all_reduce;
+        const std::string text = write_plan({"mine", Collective::all_reduce, whole_plan(maker, {0, 3, 10, 0, 0}), 0});
+        CHECK(group.groups[rank]->add_plan(text) == "mine");
+        CHECK_THROWS_WITH(group.groups[rank]->add_plan(text), VERBENA_CONTAINS("is taken"));
+        ids.push_back(group.groups[rank]->start({Collective::all_reduce, data[rank].data(), data[rank].data(), 30,
+                                                 DataType::i32, ReduceOp::sum, 0, "mine"}));
+    }
+    if (!differ) {
+        REQUIRE(group.all_end_well(ids));
+        for (const auto& of_rank : data) CHECK(of_rank == std::vector<std::int32_t>(30, 6));
+        return;
+    }
+    REQUIRE(group.job.run_until([&] { return group.job[0].is_complete(ids[0]); }));
+    CHECK(group.job[0].status(ids[0]).source == 1);
+    CHECK_THAT(group.groups[0]->failure(), VERBENA_CONTAINS("rank 1 calls") && VERBENA_CONTAINS("differs in: plan"));
+}
+
 TEST_CASE("ranks whose blocks differ in length get an error instead of wrong values") {
     GroupJob group(2, 13);
     std::vector<std::int32_t> values(64, 1);
@@ -294,10 +432,14 @@ TEST_CASE("a dead peer ends every collective that needs it") {
         std::vector<std::int32_t> input(100'000, 1);
         std::vector<std::int32_t> output(100'000);
         // The survivor sends: to one that only receives no queue pair tells, that is left to the store.
-        const bool comes_together = each.collective == Collective::reduce || each.collective == Collective::gather;
+        const bool comes_together = each.collective == Collective::reduce || each.collective == Collective::gather ||
+                                    each.collective == Collective::gather_v;
+        if (each.plan == double_tree_all_reduce) continue; // rank 0 is its root: it only receives at first
         const std::uint32_t root = comes_together ? 1 : 0;
-        const auto id = group.groups[0]->start(
-            {each.collective, input.data(), output.data(), 50'000, DataType::i32, ReduceOp::sum, root, each.name});
+        const std::vector<std::uint64_t> counts =
+            takes_counts(each.collective) ? std::vector<std::uint64_t>{50'000, 50'000} : std::vector<std::uint64_t>{};
+        const auto id = group.groups[0]->start({each.collective, input.data(), output.data(), 50'000, DataType::i32,
+                                                ReduceOp::sum, root, each.name, counts, counts});
         group.job.fabric.kill(*group.job.devices[1]);
         REQUIRE(group.job.run_until([&] { return group.job[0].is_complete(id); }));
         CHECK(group.job[0].status(id).code == ErrorCode::peer_lost);

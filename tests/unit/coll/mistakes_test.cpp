@@ -195,7 +195,7 @@ TEST_CASE("a path that breaks between two ranks ends the call on all of them, an
     for (const std::uint32_t rank : living) {
         CHECK(job.last(rank).code == ErrorCode::peer_lost);
         CHECK(job.last(rank).source == 2);
-        CHECK(job.group.groups[rank]->failure() == "rank 2 is gone: killed");
+        CHECK(job.group.groups[rank]->failure() == "rank 2 is lost: killed");
         found.push_back(std::make_shared<Survivors>());
         shrinks.push_back(job.group.job[rank].start(std::make_unique<ShrinkTask>(
             Members::whole_job(rank, 4), msg::Context{1}, 0, msg::Context(3 + rank), found.back())));

@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,7 +49,7 @@ TEST_CASE("parts of a range follow each other, cover it and differ by one elemen
 TEST_CASE("every algorithm is proved for 1 to 64 ranks, any root, whether or not the count divides") {
     for (const Algorithm& each : algorithms()) {
         for (std::uint32_t ranks = 1; ranks <= 64; ++ranks) {
-            if (!each.can_run(ranks)) continue;
+            if (!each.can_run(ranks) || takes_counts(each.collective)) continue;
             const auto counts = has_blocks(each.collective)
                                     ? std::vector<std::uint64_t>{0, 1, 3}
                                     : std::vector<std::uint64_t>{0, 1, ranks - 1, ranks, ranks + 1, 2 * ranks + 3};
@@ -66,9 +67,31 @@ TEST_CASE("every algorithm is proved for 1 to 64 ranks, any root, whether or not
     }
 }
 
+TEST_CASE("every algorithm for blocks of different lengths is proved for 1 to 64 ranks, empty blocks among them") {
+    std::mt19937_64 random(11);
+    for (const Algorithm& each : algorithms()) {
+        if (!takes_counts(each.collective)) continue;
+        for (std::uint32_t ranks = 1; ranks <= 64; ++ranks) {
+            for (const std::uint64_t segment : {std::uint64_t{0}, std::uint64_t{3}}) {
+                std::vector<std::uint64_t> counts(each.collective == Collective::all_to_all_v ? ranks * ranks : ranks);
+                for (std::uint64_t& count : counts) count = random() % 3 == 0 ? 0 : random() % 9;
+                const std::uint32_t root = has_root(each.collective) ? ranks / 3 : 0;
+                INFO(verbena::name(each.collective)
+                     << " " << each.name << ", " << ranks << " ranks, segments of " << segment);
+                const Plan plan = whole_plan(each.plan, {0, ranks, 0, segment, root}, counts);
+                CHECK(verdict(find_fault(plan, each.collective)) == "sound");
+            }
+        }
+    }
+}
+
 TEST_CASE("algorithms that are cut into segments are proved so, and no message is longer than a segment") {
     auto [collective, algorithm] = GENERATE(table<Collective, Maker>({{Collective::broadcast, binomial_broadcast},
                                                                       {Collective::reduce, binomial_reduce},
+                                                                      {Collective::broadcast, double_tree_broadcast},
+                                                                      {Collective::reduce, double_tree_reduce},
+                                                                      {Collective::all_reduce, double_tree_all_reduce},
+                                                                      {Collective::scan, chain_scan},
                                                                       {Collective::reduce_scatter, ring_reduce_scatter},
                                                                       {Collective::all_gather, ring_all_gather}}));
     const std::uint64_t segment = GENERATE(1u, 3u, 16u, 1000u);
@@ -156,7 +179,7 @@ TEST_CASE("a billion elements are proved as quickly as a thousand") {
 
 TEST_CASE("one rank copies, and does nothing for nothing") {
     for (const Algorithm& each : algorithms()) {
-        if (each.collective == Collective::barrier) continue;
+        if (each.collective == Collective::barrier || each.collective == Collective::exclusive_scan) continue;
         INFO(verbena::name(each.collective) << " " << each.name);
         const RankPlan plan = each.plan({0, 1, 9, 0});
         REQUIRE(plan.steps.size() == 1);

@@ -85,16 +85,17 @@ TEST_CASE("an algorithm for powers of two is refused to other numbers of ranks, 
 
 TEST_CASE("few hops for short buffers, few bytes or copies for long ones") {
     auto [collective, ranks, small, large] = GENERATE(table<Collective, std::uint32_t, std::string, std::string>(
-        {{Collective::broadcast, 8, "binomial", "scatter_all_gather"},
+        {{Collective::broadcast, 8, "binomial", "double_tree"},
          {Collective::broadcast, 2, "binomial", "binomial"},
-         {Collective::reduce, 5, "binomial", "binomial"},
+         {Collective::reduce, 5, "binomial", "double_tree"},
          {Collective::reduce_scatter, 8, "recursive_halving", "ring"},
          {Collective::reduce_scatter, 6, "ring", "ring"},
          {Collective::all_gather, 8, "recursive_doubling", "ring"},
          {Collective::all_gather, 6, "bruck", "ring"},
          {Collective::gather, 8, "binomial", "linear"},
          {Collective::scatter, 7, "binomial", "linear"},
-         {Collective::all_to_all, 8, "pairwise", "pairwise"},
+         {Collective::all_to_all, 8, "bruck", "pairwise"},
+         {Collective::scan, 8, "recursive_doubling", "chain"},
          {Collective::barrier, 8, "dissemination", "dissemination"}}));
     CHECK(select(collective, ranks, 64).algorithm == small);
     CHECK(select(collective, ranks, 64u << 20).algorithm == large);

@@ -65,7 +65,7 @@ struct FarJob {
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             const auto memory = reinterpret_cast<std::byte*>(values[rank].data());
             mem::Space& space = rank == 0 ? far : job.spaces.space(MemoryKind::host);
-            const Call call{memory, memory, values[rank].size(), DataType::i32, op, {&space, 0}, sequence, 7};
+            const Call call{memory, memory, values[rank].size(), DataType::i32, op, 4, {}, {&space, 0}, sequence, 7};
             auto schedule = std::make_shared<const Schedule>(ring_all_reduce({rank, 2, values[rank].size(), 100}));
             ids.push_back(job[rank].start(std::make_unique<PlanTask>(job[rank], call, schedule, teams[rank])));
         }
@@ -132,18 +132,26 @@ TEST_CASE("a failed collective takes its receives back, and its scratch is used 
 }
 
 TEST_CASE("a plan is made once, and the least recently used one makes room") {
-    PlanCache plans(0, 4);
+    PlanCache plans;
     const auto ring = ring_all_reduce;
-    const auto first = plans.get(ring, 1, 0);
-    CHECK(plans.get(ring, 1, 0) == first);
-    CHECK(plans.get(recursive_doubling_all_reduce, 1, 0) != first);
-    CHECK(plans.get(ring, 1, 7) != first);
-    CHECK(plans.get(ring, 1, 0, 2) != first);
-    const auto barrier = plans.get(dissemination_barrier, 0, 0);
+    const auto get = [&](PlanCache::Maker maker, std::uint64_t count, std::uint64_t segment, std::uint32_t root = 0) {
+        return plans.get(maker, {0, 4, count, segment, root});
+    };
+    const auto first = get(ring, 1, 0);
+    CHECK(get(ring, 1, 0) == first);
+    CHECK(get(recursive_doubling_all_reduce, 1, 0) != first);
+    CHECK(get(ring, 1, 7) != first);
+    CHECK(get(ring, 1, 0, 2) != first);
+    std::vector<std::uint64_t> lengths = {1, 2, 3, 4};
+    const auto uneven = plans.get(ring_all_gather, {0, 4, 0, 0, 0, lengths});
+    CHECK(plans.get(ring_all_gather, {0, 4, 0, 0, 0, lengths}) == uneven);
+    lengths[3] = 5;
+    CHECK(plans.get(ring_all_gather, {0, 4, 0, 0, 0, lengths}) != uneven);
+    const auto barrier = get(dissemination_barrier, 0, 0);
     for (std::uint64_t count = 2; count < 2 * PlanCache::capacity; ++count) {
-        (void)plans.get(ring, count, 0);
-        CHECK(plans.get(ring, 1, 0) == first); // used all the time
+        (void)get(ring, count, 0);
+        CHECK(get(ring, 1, 0) == first); // used all the time
     }
     CHECK(plans.size() == PlanCache::capacity);
-    CHECK(plans.get(dissemination_barrier, 0, 0) != barrier);
+    CHECK(get(dissemination_barrier, 0, 0) != barrier);
 }
