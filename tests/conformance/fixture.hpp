@@ -17,7 +17,8 @@ struct Pair {
     std::function<void()> step = [] {};
     std::unique_ptr<wire::Device> a;
     std::unique_ptr<wire::Device> b;
-    std::string skip_reason; ///< not empty: this machine lacks such devices, and what is missing
+    bool is_one_rank_each = false; ///< a device stands for one rank: jobs have two
+    std::string skip_reason;       ///< not empty: this machine lacks such devices, and what is missing
 };
 
 /// Called once a case, before any SECTION; it may GENERATE over several kinds of device.

@@ -46,7 +46,7 @@ Pair make_pair() {
     options.personality.faults.refuse_post = 0;
     options.personality.withholds_a_flush = false;
     const auto fabric = std::make_shared<sim::Fabric>(1);
-    return {[fabric] { fabric->step(); }, fabric->device(options), fabric->device(options), {}};
+    return {[fabric] { fabric->step(); }, fabric->device(options), fabric->device(options), false, {}};
 }
 
 } // namespace verbena::conformance

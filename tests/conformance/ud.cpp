@@ -18,6 +18,7 @@ Pair make_pair() {
     return {[fabric] { testing::step_or_wait(*fabric); },
             testing::reliable_device(*fabric, 0, 1),
             testing::reliable_device(*fabric, 1, 1),
+            true,
             {}};
 }
 

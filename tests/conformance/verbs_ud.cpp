@@ -26,6 +26,7 @@ Pair make_pair() {
     Pair pair;
     const std::vector<Selection> devices = two_verbs_devices(pair.skip_reason);
     if (!pair.skip_reason.empty()) return pair;
+    pair.is_one_rank_each = true;
     pair.a = open(devices.front(), 0);
     pair.b = open(devices[devices.size() > 1 ? 1 : 0], 1);
     return pair;
