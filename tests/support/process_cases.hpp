@@ -40,12 +40,15 @@ void expect_rdma(const Open& open) {
     end.meet(other.socket());
     end.memory[8] = std::byte{7};
     std::vector<wire::Completion> seen;
-    REQUIRE(end.post(wire::Opcode::rdma_write, 1, 0, 64).accepted == 1);
-    REQUIRE(collect(end, 1, seen, other.socket()));
-    CHECK(seen[0].status == wire::CompletionStatus::success);
-    REQUIRE(end.post(wire::Opcode::rdma_read, 2, 0, 1024).accepted == 1);
+    REQUIRE(end.post_receive(1, 2048, 64).accepted == 1); // an echo: its memory is ready
+    REQUIRE(end.post(wire::Opcode::send_with_imm, 2, 0, 8).accepted == 1);
     REQUIRE(collect(end, 2, seen, other.socket()));
-    CHECK(seen[1].status == wire::CompletionStatus::success);
+    REQUIRE(end.post(wire::Opcode::rdma_write, 1, 0, 64).accepted == 1);
+    REQUIRE(collect(end, 3, seen, other.socket()));
+    CHECK(seen[2].status == wire::CompletionStatus::success);
+    REQUIRE(end.post(wire::Opcode::rdma_read, 2, 0, 1024).accepted == 1);
+    REQUIRE(collect(end, 4, seen, other.socket()));
+    CHECK(seen[3].status == wire::CompletionStatus::success);
     CHECK(end.memory[8] == std::byte{7});
     CHECK(end.memory[100] == std::byte{42});
     REQUIRE(write(other.socket(), "x", 1) == 1);

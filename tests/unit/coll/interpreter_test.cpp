@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -190,6 +191,13 @@ enum class Mutation : std::uint8_t {
     change_peer
 };
 
+bool joined_by_one_reduction(const RankPlan& part, Range one, Range other) {
+    return std::ranges::any_of(part.steps, [&](const Step& step) {
+        return step.kind == StepKind::reduce &&
+               ((step.left == one && step.right == other) || (step.left == other && step.right == one));
+    });
+}
+
 /// Breaks one step. False when this step cannot be broken that way.
 bool mutate(Plan& plan, Mutation mutation, std::uint32_t rank, std::uint32_t index, std::mt19937_64& random) {
     RankPlan& part = plan.ranks[rank];
@@ -216,6 +224,7 @@ bool mutate(Plan& plan, Mutation mutation, std::uint32_t rank, std::uint32_t ind
             Step& other = part.steps[later];
             if (other.kind != chosen.kind || !is_message(chosen.kind) || other.peer != chosen.peer) continue;
             if (message_range(other) == message_range(chosen)) continue;
+            if (joined_by_one_reduction(part, chosen.target, other.target)) continue; // a sum does not tell them apart
             std::swap(chosen.target, other.target);
             std::swap(chosen.left, other.left);
             std::swap(chosen.right, other.right);
