@@ -28,9 +28,14 @@ Operation Endpoint::send(std::span<const std::byte> message, Tag tag) {
 
 Admission Endpoint::try_send(std::span<const std::byte> message, Tag tag) {
     const detail::Gate::Pass pass = core_->gate->enter();
-    Operation operation = send(message, tag);
-    if (!core_->engine || !core_->ended_with(operation, ErrorCode::would_block)) return operation;
-    return core_->engine->would_block(rank_);
+    if (!core_->engine) return send(message, tag); // cancelled
+    msg::Engine& engine = *core_->engine;
+    const msg::OperationId id = engine.send(rank_, user_context, tag, message);
+    if (!engine.is_complete(id) || engine.status(id).code != ErrorCode::would_block) {
+        return Operation(core_, id.index, id.generation);
+    }
+    engine.release(id);
+    return engine.would_block(rank_);
 }
 
 void Endpoint::on_room(std::function<void()> callback, std::size_t bytes) {

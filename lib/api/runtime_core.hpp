@@ -56,10 +56,6 @@ struct RuntimeCore {
             }
         }
     }
-    /// A call of ours that has ended with this code; it is taken in.
-    [[nodiscard]] static bool ended_with(const Operation& operation, ErrorCode code) {
-        return operation.status().code == code;
-    }
     void close() noexcept;
 
     /// An Operation for what `start` begins; after close() one that was cancelled.
@@ -88,8 +84,8 @@ struct RuntimeCore {
     std::vector<bool> shares_gpus; ///< by rank, as EngineOptions has it
     // Shared with MemoryRegions, so that one destroyed after its Runtime still finds its device.
     std::shared_ptr<wire::Device> device;
-    std::unique_ptr<boot::StoreServer> server; ///< only in the process that hosts the store
-    std::unique_ptr<boot::StoreClient> store;  ///< none in a job of one
+    std::unique_ptr<boot::StoreServer> server;   ///< only in the process that hosts the store
+    std::unique_ptr<boot::StoreClient> store;    ///< none in a job of one
     std::unique_ptr<OrderTraceFile> order_trace; ///< only where it is recorded
     std::unique_ptr<msg::Engine> engine;
     std::vector<std::shared_ptr<GroupCore>> groups; ///< one that nobody else holds goes when it is idle
