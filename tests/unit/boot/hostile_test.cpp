@@ -108,7 +108,7 @@ TEST_CASE("garbage is closed without an answer") {
 TEST_CASE("a client of another version is told the version of the store, in the clear") {
     const Store store(1);
     const Stranger stranger(store.server.port());
-    stranger.say(std::string("VRBN\2\1\0\0 and whatever a later version says", 44));
+    stranger.say(std::string("VRBN\2\1\0\0 and whatever a later version says", 42));
     CHECK(stranger.hear(100) == text(make_hello(Answer::other_version, {})));
 }
 

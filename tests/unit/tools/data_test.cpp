@@ -1,6 +1,8 @@
 #include "catch.hpp"
 
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "pattern.hpp"
@@ -10,6 +12,16 @@ using namespace verbena;
 using namespace verbena::tools;
 
 namespace {
+
+/// Integers wrap, as they are defined to: computed without a sign, where that is no undefined behaviour.
+template <class T>
+auto wide(T value) {
+    if constexpr (std::is_integral_v<T>) {
+        return static_cast<std::uint64_t>(value);
+    } else {
+        return value;
+    }
+}
 
 /// The right result, computed by another way than find_wrong_elements(): element by element in long double or 64 bits.
 template <class T>
@@ -25,10 +37,10 @@ std::vector<T> reduced(const Reduction& reduction, std::size_t count) {
             switch (reduction.op) {
             case ReduceOp::sum:
             case ReduceOp::avg:
-                result[i] = static_cast<T>(result[i] + next);
+                result[i] = static_cast<T>(wide(result[i]) + wide(next));
                 break;
             case ReduceOp::prod:
-                result[i] = static_cast<T>(result[i] * next);
+                result[i] = static_cast<T>(wide(result[i]) * wide(next));
                 break;
             case ReduceOp::min:
                 result[i] = next < result[i] ? next : result[i];
