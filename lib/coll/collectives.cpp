@@ -85,13 +85,13 @@ Prepared Collectives::prepare(const Request& request) {
         // By what every rank knows: where each has lists of its own that is only how many there are.
         const std::size_t bytes =
             request.collective == Collective::all_to_all_v ? std::size_t{0} : longer_buffer(request, ranks);
-        const Algorithm& algorithm = request.algorithm.empty()
-                                         ? cheapest(request.collective, ranks, bytes)
-                                         : algorithm_named(request.collective, request.algorithm, ranks);
-        shape.segment = segment_bytes(algorithm, ranks, bytes) / call.element_size;
+        const Algorithm* const algorithm = request.algorithm.empty()
+                                               ? &cheapest(request.collective, ranks, bytes)
+                                               : &algorithm_named(request.collective, request.algorithm, ranks);
+        shape.segment = segment_bytes(*algorithm, ranks, bytes) / call.element_size;
         prepared.record.segment = shape.segment;
-        prepared.record.algorithm = static_cast<std::uint32_t>(&algorithm - algorithms().data());
-        prepared.schedule = plans_.get(algorithm.plan, shape);
+        prepared.record.algorithm = static_cast<std::uint32_t>(algorithm - algorithms().data());
+        prepared.schedule = plans_.get(algorithm->plan, shape);
     }
     call.fingerprint = fingerprint_of(prepared.record);
     return prepared;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -23,7 +24,7 @@ struct Stat {
 /// Field 2 is the command in parentheses and may hold anything, so what follows is counted from the last one.
 Stat read_stat(pid_t pid) noexcept {
     std::array<char, 64> path{};
-    *fmt::format_to_n(path.data(), path.size() - 1, "/proc/{}/stat", pid).out = '\0';
+    std::snprintf(path.data(), path.size(), "/proc/%d/stat", pid);
     const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return {};
     std::array<char, 1024> text{};

@@ -73,7 +73,7 @@ TEST_CASE("an algorithm for powers of two is refused to other numbers of ranks, 
     for (std::uint32_t ranks = 1; ranks <= 64; ++ranks) {
         for (std::uint64_t bytes = 0; bytes <= 1u << 30; bytes = bytes * 4 + 1) {
             for (const Algorithm& each : algorithms()) {
-                const Algorithm& chosen = cheapest(each.collective, ranks, bytes);
+                const Algorithm chosen = cheapest(each.collective, ranks, bytes);
                 CHECK(chosen.collective == each.collective);
                 CHECK(chosen.can_run(ranks));
             }

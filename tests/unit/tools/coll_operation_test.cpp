@@ -58,8 +58,8 @@ TEST_CASE("each rank's buffers are as long as the operation says, and lie within
 }
 
 TEST_CASE("a size is that of the longer buffer, and a block has an element at least") {
-    const CollOperation& whole = coll_operation_named("broadcast");
-    const CollOperation& blocks = coll_operation_named("all_gather");
+    const CollOperation whole = coll_operation_named("broadcast");
+    const CollOperation blocks = coll_operation_named("all_gather");
     CHECK(block_count(whole, 4096, 4, 4) == 1024);
     CHECK(block_count(whole, 3, 4, 4) == 0);
     CHECK(block_count(blocks, 4096, 4, 4) == 256);
