@@ -54,8 +54,8 @@ struct Maximum {
     }
 };
 
-/// What an element is computed in: f32 for the 16-bit and 8-bit floats, whose processors' own arithmetic is not everywhere; else
-/// the element's type.
+/// What an element is computed in: f32 for the 16-bit and 8-bit floats, whose processors' own arithmetic is not
+/// everywhere; else the element's type.
 template <class T>
 T widened(T value) noexcept {
     return value;

@@ -1,9 +1,9 @@
 /// @file
 /// Reductions by the CPU, for every element type. Thread-safe; no allocation.
 ///
-/// Integers wrap modulo 2^n. The 16-bit and 8-bit floats are computed in f32 and rounded once a call. For floats, min and max give NaN
-/// when any input is NaN (its payload is unspecified), and of two zeros of different sign the later operand's: equal on
-/// all ranks, since plans keep the operands in order.
+/// Integers wrap modulo 2^n. The 16-bit and 8-bit floats are computed in f32 and rounded once a call. For floats, min
+/// and max give NaN when any input is NaN (its payload is unspecified), and of two zeros of different sign the later
+/// operand's: equal on all ranks, since plans keep the operands in order.
 #pragma once
 
 #include <cstddef>
