@@ -21,3 +21,12 @@ TEST_CASE("a destroyed queue gives its entries back") {
     CHECK(ledger.available() == 4);
     CHECK(ledger.reserve(4));
 }
+
+TEST_CASE("one entry more than there is room for is refused, however much is reserved already") {
+    CompletionQueueLedger ledger(10);
+    CHECK_FALSE(ledger.reserve(11));
+    REQUIRE(ledger.reserve(7));
+    CHECK_FALSE(ledger.reserve(4));
+    CHECK(ledger.reserve(3));
+    CHECK_FALSE(ledger.reserve(1));
+}

@@ -165,3 +165,18 @@ TEST_CASE("an older stamp takes nothing back") {
     credits.receive({5, 0}, CreditKind::counted);
     CHECK(credits.available() == 6);
 }
+
+TEST_CASE("while a bare grant has not been seen there is no second one, for one spare buffer takes it") {
+    CreditWindow ours(4, 4);
+    CreditWindow theirs(4, 4);
+    for (int i = 0; i < 4; ++i) ours.receive(theirs.send_counted(), CreditKind::counted);
+    ours.reposted();
+    REQUIRE(ours.wants_bare_grant());
+    const CreditStamp grant = ours.send_bare_grant();
+    ours.reposted();
+    CHECK_FALSE(ours.wants_bare_grant()); // though there is a credit to tell and the peer is almost dry
+    theirs.receive(grant, CreditKind::bare_grant);
+    CHECK(theirs.available() == 1);
+    ours.receive(theirs.send_counted(), CreditKind::counted); // says that it was seen
+    CHECK(ours.wants_bare_grant());
+}

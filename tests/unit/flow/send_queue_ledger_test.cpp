@@ -150,3 +150,11 @@ TEST_CASE("the unsignaled tail is what no completion will report") {
     ledger.retire_through(signaled);
     CHECK(ledger.unsignaled_tail() == 1);
 }
+
+TEST_CASE("an unsignaled request that an error completes is no tail any more") {
+    SendQueueLedger ledger(8, wire::Retirement::through_completion);
+    const Sequence only = ledger.post(false);
+    CHECK(ledger.unsignaled_tail() == 1);
+    CHECK(ledger.retire_through(only) == 1);
+    CHECK(ledger.unsignaled_tail() == 0);
+}
