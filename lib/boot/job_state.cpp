@@ -20,6 +20,8 @@ template <class... F>
 struct Overloaded : F... {
     using F::operator()...;
 };
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>; // clang 14 does not deduce it by itself
 
 } // namespace
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <ranges>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,8 +53,11 @@ constexpr std::array table = {
     Algorithm{all_to_all_v, "pairwise", pairwise_all_to_all, pairwise_cost},
 };
 
-auto algorithms_of(Collective collective) {
-    return table | std::views::filter([collective](const Algorithm& each) { return each.collective == collective; });
+/// The table lists each collective's algorithms one after another.
+std::span<const Algorithm> algorithms_of(Collective collective) {
+    const auto is_of_it = [collective](const Algorithm& each) { return each.collective == collective; };
+    const auto first = std::ranges::find_if(table, is_of_it);
+    return {first, std::find_if_not(first, table.end(), is_of_it)};
 }
 
 } // namespace
