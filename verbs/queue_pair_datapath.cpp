@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <numeric>
 
 #include <arpa/inet.h>
 
 #include "verbs/device.hpp"
 #include "verbs/translate.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::verbs {
 namespace {
@@ -19,11 +19,6 @@ void copy_sges(std::span<const wire::Sge> from, ibv_sge* to) {
     for (const wire::Sge& sge : from) {
         *to++ = {reinterpret_cast<std::uintptr_t>(sge.address), sge.length, static_cast<std::uint32_t>(sge.lkey.value)};
     }
-}
-
-std::uint64_t length_of(std::span<const wire::Sge> sges) {
-    return std::accumulate(sges.begin(), sges.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const wire::Sge& sge) { return sum + sge.length; });
 }
 
 /// What one post call took, and what it returned when that was not everything.
@@ -51,11 +46,11 @@ Posted post_chain(std::span<Native> slots, std::size_t count, Post post) {
 
 wire::Refusal QueuePair::prepare(const wire::WorkRequest& request, std::size_t slot) {
     if (request.sges.size() > granted_.send_sges) return Refusal::too_many_sges;
-    if ((request.flags & wire::inlined) != 0 && length_of(request.sges) > granted_.inline_bytes) {
+    if ((request.flags & wire::inlined) != 0 && wire::length_of(request.sges) > granted_.inline_bytes) {
         return Refusal::inline_too_long;
     }
     if (device_.is_datagram() && (request.peer.value == 0 || request.peer.value > peers_.size() ||
-                                  length_of(request.sges) > local_.active_mtu_bytes)) {
+                                  wire::length_of(request.sges) > local_.active_mtu_bytes)) {
         return Refusal::invalid;
     }
     ibv_send_wr& native = sends_[slot];

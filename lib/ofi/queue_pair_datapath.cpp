@@ -10,44 +10,20 @@
 
 #include "ofi/completion_queue.hpp"
 #include "ofi/errors.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::ofi {
 namespace {
 
-wire::CompletionKind kind_of(wire::Opcode opcode) noexcept {
-    switch (opcode) {
-    case wire::Opcode::send:
-    case wire::Opcode::send_with_imm:
-        return wire::CompletionKind::send;
-    case wire::Opcode::rdma_write:
-    case wire::Opcode::rdma_write_with_imm:
-        return wire::CompletionKind::rdma_write;
-    case wire::Opcode::rdma_read:
-        return wire::CompletionKind::rdma_read;
-    case wire::Opcode::atomic_fetch_add:
-    case wire::Opcode::atomic_compare_swap:
-        return wire::CompletionKind::atomic;
-    }
-    return wire::CompletionKind::send;
-}
-
-bool is_atomic(wire::Opcode opcode) noexcept {
-    return opcode == wire::Opcode::atomic_fetch_add || opcode == wire::Opcode::atomic_compare_swap;
-}
-
-bool may_be_inline(wire::Opcode opcode) noexcept { return opcode != wire::Opcode::rdma_read && !is_atomic(opcode); }
-
-std::uint64_t length_of(std::span<const wire::Sge> sges) noexcept {
-    std::uint64_t length = 0;
-    for (const wire::Sge& sge : sges) length += sge.length;
-    return length;
+bool may_be_inline(wire::Opcode opcode) noexcept {
+    return opcode != wire::Opcode::rdma_read && !wire::is_atomic(opcode);
 }
 
 } // namespace
 
 std::uint64_t QueuePair::flags_of(const wire::WorkRequest& request) const noexcept {
     std::uint64_t flags = FI_COMPLETION;
-    if (request.opcode != wire::Opcode::rdma_read && !is_atomic(request.opcode)) flags |= delivery_;
+    if (request.opcode != wire::Opcode::rdma_read && !wire::is_atomic(request.opcode)) flags |= delivery_;
     if ((request.flags & wire::inlined) != 0) flags |= FI_INJECT;
     if ((request.flags & wire::fence) != 0) flags |= FI_FENCE;
     if (request.opcode == wire::Opcode::send_with_imm || request.opcode == wire::Opcode::rdma_write_with_imm) {
@@ -69,18 +45,18 @@ wire::Refusal QueuePair::check(const wire::WorkRequest& request, int& native_err
     using wire::Refusal;
     if (!endpoint_) return Refusal::queue_broken;
     if (request.sges.size() > granted_.send_sges) return Refusal::too_many_sges;
-    const std::uint64_t length = length_of(request.sges);
+    const std::uint64_t length = wire::length_of(request.sges);
     if ((request.flags & wire::inlined) != 0 && length > granted_.inline_bytes) return Refusal::inline_too_long;
 
     native_errno = EINVAL;
     if (request.peer.value == 0 || request.peer.value > peers_.size()) return Refusal::invalid;
     if ((request.flags & wire::inlined) != 0 && !may_be_inline(request.opcode)) return Refusal::invalid;
-    if (is_atomic(request.opcode) && (request.sges.size() != 1 || length != sizeof(std::uint64_t)))
+    if (wire::is_atomic(request.opcode) && (request.sges.size() != 1 || length != sizeof(std::uint64_t)))
         return Refusal::invalid;
     native_errno = EMSGSIZE;
     if (length > capabilities_.max_message_bytes) return Refusal::invalid;
     native_errno = EOPNOTSUPP;
-    if (is_atomic(request.opcode) && !capabilities_.atomics) return Refusal::invalid;
+    if (wire::is_atomic(request.opcode) && !capabilities_.atomics) return Refusal::invalid;
     if (request.opcode == wire::Opcode::rdma_write_with_imm && !capabilities_.write_with_imm) return Refusal::invalid;
     if ((request.flags & wire::fence) != 0 && !capabilities_.native_fence) return Refusal::invalid;
     native_errno = 0;
@@ -121,7 +97,7 @@ wire::PostResult QueuePair::post_send(std::span<const wire::WorkRequest> request
 void QueuePair::fill(Slot& slot, const wire::WorkRequest& request) noexcept {
     slot.request = request;
     slot.request.sges = {};
-    slot.kind = kind_of(request.opcode);
+    slot.kind = wire::completion_kind(request.opcode);
     slot.iov_count = static_cast<std::uint32_t>(request.sges.size());
     iovec* iov = iov_of(slot);
     void** descriptors = descriptors_of(slot);

@@ -6,6 +6,8 @@
 #include "reliable/completion_queue.hpp"
 #include "reliable/device.hpp"
 #include "reliable/queue_pair.hpp"
+#include "wire/refusal.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::reliable {
 namespace {
@@ -13,33 +15,6 @@ namespace {
 using wire::CompletionStatus;
 using wire::Opcode;
 using wire::Refusal;
-
-wire::CompletionKind kind_of(Opcode opcode) noexcept {
-    switch (opcode) {
-    case Opcode::rdma_read:
-        return wire::CompletionKind::rdma_read;
-    case Opcode::rdma_write:
-        return wire::CompletionKind::rdma_write;
-    default:
-        return wire::CompletionKind::send;
-    }
-}
-
-int native_errno(Refusal refusal) noexcept {
-    switch (refusal) {
-    case Refusal::none:
-        return 0;
-    case Refusal::queue_full:
-        return ENOMEM;
-    case Refusal::queue_broken:
-        return ENOTCONN;
-    case Refusal::too_many_sges:
-    case Refusal::inline_too_long:
-    case Refusal::invalid:
-        return EINVAL;
-    }
-    return EINVAL;
-}
 
 /// ibv_wc_status, and ETIMEDOUT for what only we can know.
 Cause cause_of(CompletionStatus status) noexcept {
@@ -59,12 +34,6 @@ Cause cause_of(CompletionStatus status) noexcept {
     }
 }
 
-std::uint64_t length_of(std::span<const wire::Sge> list) noexcept {
-    std::uint64_t length = 0;
-    for (const wire::Sge& sge : list) length += sge.length;
-    return length;
-}
-
 void push(Fifo& fifo, std::uint32_t index, auto& elements) noexcept {
     elements[index].next = nobody;
     (fifo.head == nobody ? fifo.head : elements[fifo.tail].next) = index;
@@ -76,7 +45,7 @@ void push(Fifo& fifo, std::uint32_t index, auto& elements) noexcept {
 void QueuePair::List::assign(std::span<const wire::Sge> from) noexcept {
     std::copy(from.begin(), from.end(), sges.begin());
     count = static_cast<std::uint32_t>(from.size());
-    length = static_cast<std::uint32_t>(std::min<std::uint64_t>(length_of(from), 0xffffffff));
+    length = static_cast<std::uint32_t>(std::min<std::uint64_t>(wire::length_of(from), 0xffffffff));
 }
 
 void QueuePair::List::gather(std::uint32_t offset, std::span<std::byte> to) const noexcept {
@@ -107,7 +76,7 @@ void QueuePair::List::scatter(std::uint32_t offset, std::span<const std::byte> f
 
 Refusal QueuePair::why_refused(const wire::WorkRequest& request) noexcept {
     if (request.sges.size() > granted_.send_sges) return Refusal::too_many_sges;
-    const std::uint64_t length = length_of(request.sges);
+    const std::uint64_t length = wire::length_of(request.sges);
     if ((request.flags & wire::inlined) != 0 && length > granted_.inline_bytes) return Refusal::inline_too_long;
     if (failed_) return Refusal::queue_broken;
     const Peer* const peer = find(request.peer);
@@ -152,7 +121,7 @@ wire::PostResult QueuePair::post_send(std::span<const wire::WorkRequest> request
         admit(request);
         ++result.accepted;
     }
-    result.native_errno = native_errno(result.refusal);
+    result.native_errno = wire::errno_of(result.refusal);
     if (result.accepted > 0 && !ready_.empty()) {
         now_ = device_.options().clock();
         pump();
@@ -178,7 +147,7 @@ wire::PostResult QueuePair::post_receive(std::span<const wire::ReceiveRequest> r
         posted_receives_[receives_tail_++ % posted_receives_.size()] = slot;
         ++result.accepted;
     }
-    result.native_errno = native_errno(result.refusal);
+    result.native_errno = wire::errno_of(result.refusal);
     return result; // peers that wait for a receive go on at the next poll
 }
 
@@ -187,7 +156,7 @@ void QueuePair::complete(std::uint32_t index, CompletionStatus status) {
     request.active = false;
     wire::Completion completion;
     completion.wr_id = request.wr_id;
-    completion.kind = kind_of(request.opcode);
+    completion.kind = wire::completion_kind(request.opcode);
     completion.status = status;
     completion.queue_pair = number();
     completion.cause = cause_of(status);

@@ -12,6 +12,7 @@
 #include "shm/device.hpp"
 #include "shm/inbound.hpp"
 #include "shm/random.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::shm {
 namespace {
@@ -41,23 +42,6 @@ wire::Granted grant(const wire::QueuePairOptions& options) {
     granted.inline_bytes = std::min(options.inline_bytes, max_inline_bytes);
     granted.max_read_atomic = granted.send_depth; // they execute one at a time, whatever waits
     return granted;
-}
-
-wire::CompletionKind kind_of(wire::Opcode opcode) noexcept {
-    switch (opcode) {
-    case wire::Opcode::rdma_write:
-    case wire::Opcode::rdma_write_with_imm:
-        return wire::CompletionKind::rdma_write;
-    case wire::Opcode::rdma_read:
-        return wire::CompletionKind::rdma_read;
-    case wire::Opcode::atomic_fetch_add:
-    case wire::Opcode::atomic_compare_swap:
-        return wire::CompletionKind::atomic;
-    case wire::Opcode::send:
-    case wire::Opcode::send_with_imm:
-        break;
-    }
-    return wire::CompletionKind::send;
 }
 
 } // namespace
@@ -219,7 +203,7 @@ void QueuePair::complete_send(const Request& request, CompletionStatus status, i
     if ((request.flags & wire::signaled) == 0 && status == CompletionStatus::success) return;
     wire::Completion completion;
     completion.wr_id = request.wr_id;
-    completion.kind = kind_of(request.opcode);
+    completion.kind = wire::completion_kind(request.opcode);
     completion.status = status;
     completion.queue_pair = number_;
     if (status != CompletionStatus::success) completion.cause = {Origin::system_errno, error, 0};

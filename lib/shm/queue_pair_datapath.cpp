@@ -7,6 +7,7 @@
 #include "shm/inbound.hpp"
 #include "shm/queue_pair.hpp"
 #include "shm/records.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::shm {
 
@@ -45,13 +46,10 @@ Refusal QueuePair::check(const wire::WorkRequest& request) const noexcept {
     if (state_ != QueuePairState::rts) return Refusal::queue_broken;
     if (posted_ - retired_ == granted_.send_depth) return Refusal::queue_full;
     if (request.sges.size() > granted_.send_sges) return Refusal::too_many_sges;
-    std::uint64_t length = 0;
-    for (const wire::Sge& sge : request.sges) length += sge.length;
+    const std::uint64_t length = wire::length_of(request.sges);
     if ((request.flags & wire::inlined) != 0 && length > granted_.inline_bytes) return Refusal::inline_too_long;
-    const bool is_atomic =
-        request.opcode == wire::Opcode::atomic_fetch_add || request.opcode == wire::Opcode::atomic_compare_swap;
     const bool reads_inline = request.opcode == wire::Opcode::rdma_read && (request.flags & wire::inlined) != 0;
-    return is_atomic || reads_inline || length > UINT32_MAX ? Refusal::invalid : Refusal::none;
+    return wire::is_atomic(request.opcode) || reads_inline || length > UINT32_MAX ? Refusal::invalid : Refusal::none;
 }
 
 /// The list is the caller's for the call only.

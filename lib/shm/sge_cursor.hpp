@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include "wire/types.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::shm {
 
@@ -14,9 +14,7 @@ namespace verbena::shm {
 class SgeCursor {
   public:
     SgeCursor() noexcept = default;
-    explicit SgeCursor(std::span<const wire::Sge> list) noexcept : list_(list) {
-        for (const wire::Sge& sge : list) left_ += sge.length;
-    }
+    explicit SgeCursor(std::span<const wire::Sge> list) noexcept : list_(list), left_(wire::length_of(list)) {}
 
     /// Bytes from here to the end.
     [[nodiscard]] std::uint64_t left() const noexcept { return left_; }

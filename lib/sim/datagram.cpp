@@ -5,6 +5,7 @@
 #include "sim/completion_queue.hpp"
 #include "sim/device.hpp"
 #include "sim/queue_pair.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::sim {
 namespace {
@@ -54,9 +55,9 @@ void QueuePair::land(const Event& event) {
 void QueuePair::take_datagram(const Datagram& datagram, std::uint32_t from) {
     const std::uint32_t grh_bytes = device_.capabilities().grh_bytes;
     const Receive& receive = next_receive();
-    std::uint64_t room = 0;
-    for (const wire::Sge& sge : receive.list) room += sge.length;
-    if (grh_bytes + datagram.payload.size() > room || !may_use(receive.list, Access::local_write)) return;
+    if (grh_bytes + datagram.payload.size() > wire::length_of(receive.list) ||
+        !may_use(receive.list, Access::local_write))
+        return;
     std::vector<std::byte> whole(grh_bytes, grh_filler);
     whole.insert(whole.end(), datagram.payload.begin(), datagram.payload.end());
     scatter(whole, receive.list);

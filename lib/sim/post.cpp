@@ -12,27 +12,6 @@ namespace {
 
 using wire::Refusal;
 
-std::uint64_t length_of(std::span<const wire::Sge> list) {
-    std::uint64_t length = 0;
-    for (const wire::Sge& sge : list) length += sge.length;
-    return length;
-}
-
-int native_errno(Refusal refusal) {
-    switch (refusal) {
-    case Refusal::none:
-        return 0;
-    case Refusal::queue_full: // say_why()
-    case Refusal::queue_broken:
-        return ENOTCONN;
-    case Refusal::too_many_sges:
-    case Refusal::inline_too_long:
-    case Refusal::invalid:
-        return EINVAL;
-    }
-    return EINVAL;
-}
-
 } // namespace
 
 wire::PostResult QueuePair::post_send(std::span<const wire::WorkRequest> requests) {
@@ -50,7 +29,7 @@ wire::PostResult QueuePair::post_send(std::span<const wire::WorkRequest> request
 
 void QueuePair::say_why(wire::PostResult& result) const {
     if (result.refusal != Refusal::queue_full) {
-        result.native_errno = native_errno(result.refusal);
+        result.native_errno = wire::errno_of(result.refusal);
         return;
     }
     const std::span<const FullCode> codes = device_.personality().full_codes;
@@ -78,7 +57,7 @@ wire::PostResult QueuePair::post_receive(std::span<const wire::ReceiveRequest> r
 Refusal QueuePair::why_refused(const wire::WorkRequest& request) const {
     const wire::Capabilities& can = device_.capabilities();
     if (request.sges.size() > granted_.send_sges) return Refusal::too_many_sges;
-    const std::uint64_t length = length_of(request.sges);
+    const std::uint64_t length = wire::length_of(request.sges);
     const bool inlined = (request.flags & wire::inlined) != 0;
     if (inlined && length > granted_.inline_bytes) return Refusal::inline_too_long;
 
@@ -94,7 +73,7 @@ Refusal QueuePair::why_refused(const wire::WorkRequest& request) const {
         (!is_connected_kind() && (request.peer.value == 0 || request.peer.value > streams_.size()))) {
         return Refusal::invalid;
     }
-    if (is_atomic(request.opcode) && (!can.atomics || length != sizeof(std::uint64_t))) return Refusal::invalid;
+    if (wire::is_atomic(request.opcode) && (!can.atomics || length != sizeof(std::uint64_t))) return Refusal::invalid;
 
     Fabric& fabric = device_.fabric();
     if (posted_ - retired_ >= granted_.send_depth) {
@@ -134,7 +113,7 @@ void QueuePair::admit(const wire::WorkRequest& posted) {
     request.work = posted;
     request.work.sges = {};
     request.list.assign(posted.sges.begin(), posted.sges.end());
-    request.length = static_cast<std::uint32_t>(length_of(posted.sges));
+    request.length = static_cast<std::uint32_t>(wire::length_of(posted.sges));
     request.slot = posted_++;
     request.accepted = request.executed = request.sent = request.finished = false;
     request.not_ready_ns = 0;

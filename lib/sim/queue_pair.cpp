@@ -8,6 +8,7 @@
 #include "sim/address.hpp"
 #include "sim/completion_queue.hpp"
 #include "sim/device.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::sim {
 namespace {
@@ -50,23 +51,6 @@ std::int32_t native_code(CompletionStatus status) {
         return 21;
     }
     return 21;
-}
-
-CompletionKind kind_of(wire::Opcode opcode) {
-    switch (opcode) {
-    case wire::Opcode::send:
-    case wire::Opcode::send_with_imm:
-        return CompletionKind::send;
-    case wire::Opcode::rdma_write:
-    case wire::Opcode::rdma_write_with_imm:
-        return CompletionKind::rdma_write;
-    case wire::Opcode::rdma_read:
-        return CompletionKind::rdma_read;
-    case wire::Opcode::atomic_fetch_add:
-    case wire::Opcode::atomic_compare_swap:
-        return CompletionKind::atomic;
-    }
-    return CompletionKind::send;
 }
 
 CompletionQueue& own(wire::CompletionQueue* queue, const Device& device) {
@@ -216,7 +200,7 @@ void QueuePair::complete(Request& request, CompletionStatus status) {
     if ((request.work.flags & wire::signaled) != 0 || (failed && device_.accounting().error_completes_unsignaled)) {
         wire::Completion completion;
         completion.wr_id = request.work.wr_id;
-        completion.kind = kind_of(request.work.opcode);
+        completion.kind = wire::completion_kind(request.work.opcode);
         completion.status = status;
         completion.queue_pair = number_;
         if (failed) completion.cause = {Origin::work_completion, native_code(status), 0};

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/event_queue.hpp"
-#include "wire/types.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::sim {
 
@@ -32,12 +32,7 @@ struct Request {
 
 /// READs and atomics: they are answered with data, and a fence waits for them.
 constexpr bool fetches(wire::Opcode opcode) noexcept {
-    return opcode == wire::Opcode::rdma_read || opcode == wire::Opcode::atomic_fetch_add ||
-           opcode == wire::Opcode::atomic_compare_swap;
-}
-
-constexpr bool is_atomic(wire::Opcode opcode) noexcept {
-    return opcode == wire::Opcode::atomic_fetch_add || opcode == wire::Opcode::atomic_compare_swap;
+    return opcode == wire::Opcode::rdma_read || wire::is_atomic(opcode);
 }
 
 constexpr bool has_immediate(wire::Opcode opcode) noexcept {

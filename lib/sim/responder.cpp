@@ -5,6 +5,7 @@
 
 #include "sim/device.hpp"
 #include "sim/queue_pair.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::sim {
 namespace {
@@ -181,9 +182,7 @@ CompletionStatus QueuePair::perform(Request& request) {
 CompletionStatus QueuePair::take_in(const Request& request) {
     const FaultCodes& codes = device_.personality().codes;
     const std::span<const wire::Sge> list = next_receive().list;
-    std::uint64_t room = 0;
-    for (const wire::Sge& sge : list) room += sge.length;
-    if (request.length > room) {
+    if (request.length > wire::length_of(list)) {
         complete_receive(codes.too_long_at_receiver, nullptr);
         return refuse(codes.too_long_at_sender);
     }

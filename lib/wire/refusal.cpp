@@ -26,4 +26,20 @@ Refusal refusal_of(int positive_errno) noexcept {
     }
 }
 
+int errno_of(Refusal refusal) noexcept {
+    switch (refusal) {
+    case Refusal::none:
+        return 0;
+    case Refusal::queue_full:
+        return ENOMEM;
+    case Refusal::queue_broken:
+        return ENOTCONN;
+    case Refusal::too_many_sges:
+    case Refusal::inline_too_long:
+    case Refusal::invalid:
+        return EINVAL;
+    }
+    return EINVAL;
+}
+
 } // namespace verbena::wire

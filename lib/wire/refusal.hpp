@@ -14,4 +14,7 @@ namespace verbena::wire {
 /// "No room" is ENOMEM on most, ENOSPC on rxe's ibv_wr_*, EAGAIN on libfabric.
 [[nodiscard]] Refusal refusal_of(int positive_errno) noexcept;
 
+/// The other way round, for a wire with no provider beneath it: an errno that refusal_of() reads as that.
+[[nodiscard]] int errno_of(Refusal refusal) noexcept;
+
 } // namespace verbena::wire
