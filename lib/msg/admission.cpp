@@ -26,6 +26,19 @@ WaitsFor public_name(Room room) noexcept {
 
 } // namespace
 
+std::string_view name(Room room) noexcept {
+    switch (room) {
+    case Room::yes:
+        return "";
+    case Room::order:
+        return "earlier operations";
+    case Room::channel_down:
+        return "channel down";
+    default:
+        return verbena::name(public_name(room));
+    }
+}
+
 bool Engine::Impl::backlog_takes(std::uint32_t rank, std::uint64_t bytes) const noexcept {
     const Backlog& backlog = peers[rank].backlog;
     // An empty one takes any message: asking again always gets further, also with one beyond the limit.

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,7 +51,20 @@ enum class Room : std::uint8_t {
     acknowledgement,
     channel_down
 };
-[[nodiscard]] const char* name(Room room) noexcept;
+[[nodiscard]] std::string_view name(Room room) noexcept;
+
+/// What an operation waits for whose request was, or was not, posted.
+[[nodiscard]] constexpr Room room_of(peer::SendQueue::Posted posted) noexcept {
+    switch (posted) {
+    case peer::SendQueue::Posted::yes:
+        break;
+    case peer::SendQueue::Posted::refused:
+        return Room::send_queue;
+    case peer::SendQueue::Posted::broken:
+        return Room::channel_down;
+    }
+    return Room::yes;
+}
 
 /// What fails for itself where the queue pair serves on; the others are the peer's or the device's end.
 [[nodiscard]] ErrorCode code_of(wire::CompletionStatus status) noexcept;

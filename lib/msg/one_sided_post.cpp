@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "msg/engine_impl.hpp"
+#include "wire/request.hpp"
 
 namespace verbena::msg {
 namespace {
@@ -35,16 +36,8 @@ Room Engine::Impl::post_rdma(PeerState& peer, peer::Channel& channel, wire::Work
     request.peer = channel.handle;
     context.purpose = static_cast<std::uint32_t>(writes ? Purpose::write : Purpose::fetch);
     context.rank = channel.rank;
-    context.bytes = 0;
-    for (const wire::Sge& sge : request.sges) context.bytes += sge.length;
-    switch (channel.post(request, context)) {
-    case peer::SendQueue::Posted::yes:
-        break;
-    case peer::SendQueue::Posted::refused:
-        return Room::send_queue;
-    case peer::SendQueue::Posted::broken:
-        return Room::channel_down;
-    }
+    context.bytes = static_cast<std::uint32_t>(wire::length_of(request.sges));
+    if (const Room room = room_of(channel.post(request, context)); room != Room::yes) return room;
     ++(writes ? peer.writes_out : peer.fetches_out);
     if (writes) peer.last_written = request.remote;
     if (context.operation != no_operation) {

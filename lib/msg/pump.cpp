@@ -15,6 +15,7 @@ constexpr std::uint64_t steps_between_event_polls = 8192;
 /// A queue pair in error refuses requests a little before its first error completion can be polled.
 constexpr std::uint32_t steps_before_giving_up = 100'000;
 
+/// What a peer may start in a step while others wait too: enough to use a poll well, few enough to be fair.
 constexpr std::uint32_t starts_of_a_peer_in_a_step = 16;
 
 std::string text_of(const wire::AsyncEvent& event) {

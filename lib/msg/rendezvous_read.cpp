@@ -97,14 +97,8 @@ Room Engine::Impl::post_fetches(std::uint32_t index) {
         request.sges = {&sge, 1};
         request.remote = {state.remote.address + state.fetched, state.remote.rkey};
         request.peer = channel.handle;
-        switch (channel.post(request, {static_cast<std::uint32_t>(Purpose::read), state.rank, index, bytes})) {
-        case peer::SendQueue::Posted::yes:
-            break;
-        case peer::SendQueue::Posted::refused:
-            return Room::send_queue;
-        case peer::SendQueue::Posted::broken:
-            return Room::channel_down;
-        }
+        const peer::SlotContext context{static_cast<std::uint32_t>(Purpose::read), state.rank, index, bytes};
+        if (const Room room = room_of(channel.post(request, context)); room != Room::yes) return room;
         ++peers[state.rank].fetches_out;
         ++state.in_flight;
         state.fetched += bytes;

@@ -60,18 +60,14 @@ Room Engine::Impl::post_message(peer::Channel& channel, Header header, std::span
     if (want_signal) request.flags |= wire::signaled;
     if (bytes <= queue.inline_bytes()) request.flags |= wire::inlined;
 
-    switch (channel.post(request, {static_cast<std::uint32_t>(Purpose::message), channel.rank, no_operation, bytes})) {
-    case peer::SendQueue::Posted::yes:
-        break;
-    case peer::SendQueue::Posted::refused:
+    const peer::SlotContext context{static_cast<std::uint32_t>(Purpose::message), channel.rank, no_operation, bytes};
+    const Room room = room_of(channel.post(request, context));
+    if (room == Room::yes) {
+        ++channel.messages_sent;
+    } else {
         channel.credits = before;
-        return Room::send_queue;
-    case peer::SendQueue::Posted::broken:
-        channel.credits = before;
-        return Room::channel_down;
     }
-    ++channel.messages_sent;
-    return Room::yes;
+    return room;
 }
 
 Room Engine::Impl::start_eager(peer::Channel& channel, std::uint32_t index) {

@@ -5,28 +5,6 @@
 
 namespace verbena::msg {
 
-const char* name(Room room) noexcept {
-    switch (room) {
-    case Room::yes:
-        return "";
-    case Room::send_queue:
-        return "send queue";
-    case Room::peer_credit:
-        return "peer credit";
-    case Room::peer_reply:
-        return "replies to large messages";
-    case Room::read_depth:
-        return "read depth";
-    case Room::order:
-        return "earlier operations";
-    case Room::acknowledgement:
-        return "acknowledgement";
-    case Room::channel_down:
-        return "channel down";
-    }
-    return "";
-}
-
 bool Engine::Impl::prepare(std::uint32_t index, std::byte* memory, std::size_t bytes) {
     OperationState& state = operations[index];
     state.buffer = memory;
