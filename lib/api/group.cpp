@@ -13,11 +13,6 @@ Operation started(const detail::GroupCore& group, const coll::Request& request) 
     return group.runtime->operation([&](msg::Engine&) { return group.collectives->start(request); });
 }
 
-coll::Request request_of(const CollectiveCall& call) {
-    return {call.collective, call.input,     call.output, call.count,          call.type,     call.op,
-            call.root,       call.algorithm, call.counts, call.receive_counts, call.reduction};
-}
-
 } // namespace
 
 std::uint32_t Group::rank() const noexcept { return core_->members.own(); }
@@ -104,7 +99,7 @@ Operation Group::all_to_all_v(const void* input, std::span<const std::uint64_t> 
 
 Operation Group::barrier() { return started(*core_, {}); }
 
-Operation Group::start(const CollectiveCall& call) { return started(*core_, request_of(call)); }
+Operation Group::start(const CollectiveCall& call) { return started(*core_, call); }
 
 struct Persistent::Impl {
     std::shared_ptr<detail::GroupCore> group;
@@ -113,8 +108,7 @@ struct Persistent::Impl {
 
 Persistent Group::prepare(const CollectiveCall& call) {
     if (!core_->collectives) throw Error(ErrorCode::cancelled, "prepare: this runtime was closed");
-    return Persistent(
-        std::make_unique<Persistent::Impl>(Persistent::Impl{core_, core_->collectives->prepare(request_of(call))}));
+    return Persistent(std::make_unique<Persistent::Impl>(Persistent::Impl{core_, core_->collectives->prepare(call)}));
 }
 
 std::string Group::add_plan(std::string_view text) {

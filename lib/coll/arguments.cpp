@@ -22,11 +22,11 @@ std::string describe(const mem::Classification& found) {
 class Check {
   public:
     Check(const mem::Spaces& spaces, const Request& request, std::uint32_t rank, std::uint32_t ranks)
-        : spaces_(spaces), request_(request), rank_(rank), ranks_(ranks), size_(request.element_size()) {}
+        : spaces_(spaces), request_(request), rank_(rank), ranks_(ranks), size_(element_size(request)) {}
 
     Place run() {
         check_values();
-        extent_ = extent_of(request_.collective, request_.shape(rank_, ranks_));
+        extent_ = extent_of(request_.collective, shape_of(request_, rank_, ranks_));
         check_pointer("input", request_.input, extent_.input);
         check_pointer("output", request_.output, extent_.output);
         if (extent_.input > 0 && extent_.output > 0) check_overlap();
@@ -52,7 +52,8 @@ class Check {
             refuse("there is no average of a row of ranks", "scan the sum, and divide by rank + 1");
         if (takes_counts(request_.collective)) {
             check_counts("counts", request_.counts);
-            if (request_.collective == Collective::all_to_all_v) check_counts("receive counts", request_.receives);
+            if (request_.collective == Collective::all_to_all_v)
+                check_counts("receive counts", request_.receive_counts);
         }
         const std::uint64_t blocks = has_blocks(request_.collective) ? ranks_ : 1;
         if (request_.count > std::numeric_limits<std::uintptr_t>::max() / size_ / blocks) too_many(request_.count);
@@ -151,9 +152,9 @@ std::size_t longer_buffer(const Request& request, std::uint32_t ranks) noexcept 
         const auto sum = [](std::span<const std::uint64_t> counts) {
             return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
         };
-        return std::max(sum(request.counts), sum(request.receives)) * request.element_size();
+        return std::max(sum(request.counts), sum(request.receive_counts)) * element_size(request);
     }
-    return request.count * request.element_size() * (has_blocks(request.collective) ? ranks : 1);
+    return request.count * element_size(request) * (has_blocks(request.collective) ? ranks : 1);
 }
 
 Place check_arguments(const mem::Spaces& spaces, const Request& request, std::uint32_t rank, std::uint32_t ranks) {

@@ -15,27 +15,15 @@
 
 namespace verbena::coll {
 
-/// One call as the user makes it.
-struct Request {
-    Collective collective = Collective::barrier;
-    const void* input = nullptr;
-    void* output = nullptr;
-    std::size_t count = 0; ///< elements; of a block where each rank has one
-    DataType type = DataType::u8;
-    ReduceOp op = ReduceOp::sum; ///< reductions only
-    std::uint32_t root = 0;
-    std::string_view algorithm{};            ///< empty: chosen by size; or the name of a plan that the group was given
-    std::span<const std::uint64_t> counts{}; ///< as in Shape
-    std::span<const std::uint64_t> receives{}; ///< as in Shape
-    const UserReduction* reduction = nullptr;  ///< in place of `type` and `op`
+/// One call as the user makes it: the public value itself.
+using Request = CollectiveCall;
 
-    [[nodiscard]] std::size_t element_size() const noexcept {
-        return reduction != nullptr ? reduction->element_bytes : size_of(type);
-    }
-    [[nodiscard]] Shape shape(std::uint32_t rank, std::uint32_t ranks) const noexcept {
-        return {rank, ranks, count, 0, root, counts, receives};
-    }
-};
+[[nodiscard]] inline std::size_t element_size(const Request& request) noexcept {
+    return request.reduction != nullptr ? request.reduction->element_bytes : size_of(request.type);
+}
+[[nodiscard]] inline Shape shape_of(const Request& request, std::uint32_t rank, std::uint32_t ranks) noexcept {
+    return {rank, ranks, request.count, 0, request.root, request.counts, request.receive_counts};
+}
 
 /// The bytes of a rank's longer buffer, as the choice of an algorithm counts them. For a request that has been checked.
 [[nodiscard]] std::size_t longer_buffer(const Request& request, std::uint32_t ranks) noexcept;

@@ -60,12 +60,12 @@ Prepared Collectives::prepare(const Request& request) {
     Prepared prepared;
     Call& call = prepared.call;
     call.place = check_arguments(engine_.spaces(), request, members.own(), ranks);
-    Shape shape = request.shape(members.own(), ranks);
+    Shape shape = shape_of(request, members.own(), ranks);
     call.input = static_cast<const std::byte*>(request.input);
     call.output = static_cast<std::byte*>(request.output);
     call.output_count = extent_of(request.collective, shape).output;
     call.type = request.type;
-    call.element_size = request.element_size();
+    call.element_size = element_size(request);
     if (is_reduction(request.collective)) call.op = request.op;
     if (request.reduction != nullptr) {
         call.op = ReduceOp::sum; // nothing is divided at the end

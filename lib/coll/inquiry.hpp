@@ -34,7 +34,6 @@ class Inquiry {
 
     void hear(std::uint32_t rank, const Statement& statement) { statements_[rank] = statement; }
     [[nodiscard]] std::uint32_t sequence() const noexcept { return sequence_; }
-    [[nodiscard]] bool has_heard(std::uint32_t rank) const noexcept { return statements_[rank].has_value(); }
     /// Every rank has made the call.
     [[nodiscard]] bool all_have_called() const noexcept;
 

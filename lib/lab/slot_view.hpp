@@ -17,7 +17,7 @@ class SlotView {
         capacity_ = capacity;
         retirement_ = retirement;
         slots_.clear();
-        posted_ = signaled_ = retired_ = 0;
+        posted_ = signaled_ = 0;
     }
 
     void posted(const wire::WorkRequest& request) {
@@ -34,7 +34,6 @@ class SlotView {
             if (slots_[at].wr_id != wr_id) continue;
             if (retirement_ == wire::Retirement::each_completion) {
                 slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(at));
-                ++retired_;
             } else {
                 retire(at + 1);
             }
@@ -46,7 +45,6 @@ class SlotView {
     [[nodiscard]] std::uint32_t taken() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
     [[nodiscard]] std::uint64_t posted_count() const noexcept { return posted_; }
     [[nodiscard]] std::uint64_t signaled_count() const noexcept { return signaled_; }
-    [[nodiscard]] std::uint64_t retired_count() const noexcept { return retired_; }
 
     /// From the oldest request on: 'u' unsignaled, 's' signaled; '.' free.
     [[nodiscard]] std::string draw() const {
@@ -64,7 +62,6 @@ class SlotView {
 
     void retire(std::size_t count) {
         slots_.erase(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(count));
-        retired_ += count;
     }
 
     std::uint32_t capacity_ = 0;
@@ -72,7 +69,6 @@ class SlotView {
     std::deque<Slot> slots_;
     std::uint64_t posted_ = 0;
     std::uint64_t signaled_ = 0;
-    std::uint64_t retired_ = 0;
 };
 
 } // namespace verbena::lab
